@@ -1,0 +1,1 @@
+"""How a sweep is run: actors on trio, each owning what it opens."""

@@ -1,0 +1,97 @@
+"""What a sandbox is to the rest: a workspace, a home, processes that end, a server that is ours, and a probe.
+
+Two implementations: :mod:`actors.process_sandbox` and :mod:`actors.container_sandbox`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path, PurePosixPath
+from typing import Protocol, TypeAlias
+
+import attrs
+
+from harnesses.harness import CallEnd, Command
+
+
+@attrs.frozen
+class CallLimits:
+    """Limits of one agent call: seconds of wall time, bytes of stdout and of stderr kept, grace between TERM and KILL in seconds."""
+
+    wall: float
+    output_bytes: int = 256 * 1024 * 1024
+    grace: float = 5.0
+
+
+@attrs.frozen
+class ServerLimits:
+    """Limits of the agent's server: seconds until it answers, grace in seconds when it is ended, bytes of its output kept."""
+
+    start: float
+    grace: float = 2.0
+    output_bytes: int = 1024 * 1024
+
+
+@attrs.frozen
+class Server:
+    """A running server of the agent: where the tester reaches it, and the pid (in the sandbox) and program that own the listening socket."""
+
+    host: str
+    port: int
+    pid: int | None
+    program: str
+
+
+@attrs.frozen
+class ServerFailed:
+    """The agent's server did not come up: the agent's doing, so a value. ``reason`` is one sentence, ``log`` the end of its output."""
+
+    reason: str
+    log: str
+
+
+@attrs.frozen
+class Health:
+    """A look at the sandbox from outside. ``broken`` says what the agent broke, None when it is fine."""
+
+    broken: str | None
+    free_bytes: int
+    free_inodes: int
+    processes: int
+
+
+Serving: TypeAlias = AbstractAsyncContextManager[Server | ServerFailed]
+
+
+class Sandbox(Protocol):
+    """One scenario's sandbox. Every method raises :class:`stamina.errors.SandboxFault` (or HostFault) when the machinery fails."""
+
+    @property
+    def workspace(self) -> Path:
+        """The workspace on the host."""
+        ...
+
+    @property
+    def home(self) -> Path:
+        """The agent's HOME on the host; the CLI's session lives in it."""
+        ...
+
+    @property
+    def inside(self) -> tuple[PurePosixPath, PurePosixPath]:
+        """Workspace and home as the agent sees them."""
+        ...
+
+    async def call(self, command: Command, *, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
+        """Run one agent call to its end. When it returns, nothing that the call started is alive (L1)."""
+        ...
+
+    def serve(self, *, limits: ServerLimits, log: Path) -> Serving:
+        """Start ``bash run_server.sh PORT`` on a fresh port for the length of the block.
+
+        The port is free before; the listening socket's owner is what we started; on leaving, everything is ended and the port verified free (L1).
+        """
+        ...
+
+    async def probe(self) -> Health:
+        """Look at it out of band."""
+        ...

@@ -1,0 +1,1 @@
+"""Where scenarios and runs are kept: formats, versions, atomicity."""

@@ -1,0 +1,1 @@
+"""Sweep files: TOML in, frozen values out."""

@@ -1,0 +1,98 @@
+"""HTTP messages as plain values: what the tests send, what comes back."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+Json: TypeAlias = Any
+"""A JSON value. Deliberately loose: bodies are data, and checks look at their types themselves."""
+
+
+class NoBody:
+    """The type of :data:`NO_BODY`."""
+
+    def __repr__(self) -> str:
+        return "NO_BODY"
+
+
+NO_BODY: Final = NoBody()
+"""A request without a body (``Content-Length: 0`` where the method allows one); a body that is JSON null is None."""
+
+
+@attrs.frozen
+class RawBody:
+    """Bytes sent as they are, with content type application/json: for bodies that are not JSON (H9)."""
+
+    data: bytes
+
+
+@attrs.frozen
+class Request:
+    """One request of a test. ``body`` is a JSON value, :class:`RawBody` or :data:`NO_BODY`; it must not be mutated."""
+
+    method: str
+    path: str
+    body: Json | RawBody | NoBody = NO_BODY
+
+    def payload(self) -> bytes | None:
+        """The bytes of the body, None when there is none."""
+        if isinstance(self.body, NoBody):
+            return None
+        if isinstance(self.body, RawBody):
+            return self.body.data
+        return json.dumps(self.body, separators=(",", ":"), allow_nan=False).encode()
+
+
+NOT_JSON: Final = object()
+"""What :attr:`Response.json` is when the body is not JSON."""
+
+
+@attrs.define(slots=False, frozen=True)
+class Response:
+    """One response: status and the raw body, cut at the client's size limit."""
+
+    status: int
+    body: bytes = b""
+
+    @cached_property
+    def json(self) -> Json:
+        """The body as JSON, :data:`NOT_JSON` when it is none (too deep counts as none; NaN and Infinity are not JSON)."""
+        try:
+            return json.loads(self.body, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            return NOT_JSON
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+class Trouble(StrEnum):
+    """Why a request got no usable response."""
+
+    REFUSED = "refused"
+    """Nothing listens on the port."""
+    CLOSED = "closed"
+    """The connection ended before the response did."""
+    TIMEOUT = "timeout"
+    """No complete response within the limit."""
+    GARBAGE = "garbage"
+    """Not HTTP."""
+    TOO_LARGE = "too large"
+    """Headers or body beyond the size limit."""
+
+
+@attrs.frozen
+class NoResponse:
+    """A request that got no usable response; ``detail`` is one sentence for a person."""
+
+    trouble: Trouble
+    detail: str
+
+
+Answer: TypeAlias = Response | NoResponse

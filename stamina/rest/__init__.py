@@ -1,0 +1,1 @@
+"""The REST domain: an API that grows, its text, its tests and its ground truth."""

@@ -1,0 +1,1 @@
+"""From verdicts to the paper's numbers."""
