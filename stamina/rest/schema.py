@@ -142,6 +142,21 @@ class Entity:
         """The first path segment, such as ``userprofile`` for ``UserProfile``."""
         return self.name.lower()
 
+    def find_field(self, name: str) -> Field | None:
+        """The field of that name; None when there is none (``id`` is not listed)."""
+        return next((field for field in self.fields if field.name == name), None)
+
+    def field(self, name: str) -> Field:
+        """The field of that name. Raises KeyError when there is none."""
+        field = self.find_field(name)
+        if field is None:
+            raise KeyError(f"{self.name}.{name}")
+        return field
+
+    def find_action(self, name: str) -> Action | None:
+        """The action of that name; None when there is none."""
+        return next((action for action in self.actions if action.name == name), None)
+
 
 @attrs.frozen
 class RetiredSegment:
@@ -157,3 +172,14 @@ class State:
 
     entities: tuple[Entity, ...]
     retired: tuple[RetiredSegment, ...] = ()
+
+    def find(self, name: str) -> Entity | None:
+        """The entity of that name; None when there is none."""
+        return next((entity for entity in self.entities if entity.name == name), None)
+
+    def entity(self, name: str) -> Entity:
+        """The entity of that name. Raises KeyError when there is none."""
+        entity = self.find(name)
+        if entity is None:
+            raise KeyError(name)
+        return entity
