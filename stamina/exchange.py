@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -51,6 +52,9 @@ class Request:
 NOT_JSON: Final = object()
 """What :attr:`Response.json` is when the body is not JSON."""
 
+MAX_DEPTH: Final = 64
+"""How deep a body may be nested. Far beyond any right answer, and far below where comparing or printing a value exhausts the stack of some Python."""
+
 
 @attrs.define(slots=False, frozen=True)
 class Response:
@@ -61,15 +65,34 @@ class Response:
 
     @cached_property
     def json(self) -> Json:
-        """The body as JSON, :data:`NOT_JSON` when it is none (too deep counts as none; NaN and Infinity are not JSON)."""
+        """The body as JSON, :data:`NOT_JSON` when it is none. NaN and Infinity are not JSON; what is nested more than :data:`MAX_DEPTH` deep counts as none."""
         try:
-            return json.loads(self.body, parse_constant=_refuse_constant)
+            value = json.loads(self.body, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             return NOT_JSON
+        return NOT_JSON if self._may_be_deep() and isinstance(value, (dict, list)) and _is_deep(value) else value
+
+    def _may_be_deep(self) -> bool:
+        """A cheap bound on the depth, which is enough for almost every body."""
+        return self.body.count(b"[") + self.body.count(b"{") > MAX_DEPTH
 
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
+
+
+def _is_deep(value: Json) -> bool:
+    """Whether an object or array is nested more than :data:`MAX_DEPTH` deep; looks at one level after the other, without recursion."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for parent in level for child in _children(parent) if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Json) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value
 
 
 class Trouble(StrEnum):
