@@ -1,0 +1,62 @@
+# The verbs of this repo; CI calls the same ones. `make` lists them.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PACKAGES := stamina actors harnesses scenario_store
+OUT ?= runs/quickstart
+
+.PHONY: help
+help:  ## list the verbs
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+$(VENV)/.ready: requirements/base.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'stamina needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ...' >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo 'installing pinned requirements into $(VENV) (once) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt
+	@touch $@
+
+$(VENV)/.ready-dev: requirements/dev.txt $(VENV)/.ready
+	@echo 'installing what tests and checks need into $(VENV) (once) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.PHONY: setup
+setup: $(VENV)/.ready  ## make the virtual environment
+
+.PHONY: run
+run: $(VENV)/.ready  ## play the quickstart sweep (no Docker, no model) and print its table
+	@$(BIN)/python -m stamina run sweeps/quickstart.toml --out $(OUT)
+
+.PHONY: test
+test: $(VENV)/.ready-dev  ## run the tests (make test-docker runs those that need an engine)
+	@$(BIN)/python -m pytest -q -n 2 -m 'not docker and not slow' $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: $(VENV)/.ready-dev  ## run the tests that take minutes
+	@$(BIN)/python -m pytest -q -m slow $(PYTEST_ARGS)
+
+.PHONY: test-docker
+test-docker: $(VENV)/.ready-dev  ## run the tests that need a container engine; a missing engine is a failure
+	@STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m docker $(PYTEST_ARGS)
+
+.PHONY: check
+check: $(VENV)/.ready-dev  ## format, lint, types, layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+.PHONY: fmt
+fmt: $(VENV)/.ready-dev  ## format and apply safe fixes
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: bench
+bench: $(VENV)/.ready-dev  ## measure the figures that docs/benchmarks.md quotes
+	@for script in scripts/bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+.PHONY: lock
+lock: $(VENV)/.ready-dev  ## resolve requirements/*.in again, with hashes and without addresses
+	@for name in base dev; do $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/$$name.txt requirements/$$name.in || exit 1; done
