@@ -5,6 +5,7 @@ A codec is made for a union of frozen attrs classes; the name in the file is the
 
 from __future__ import annotations
 
+import functools
 import typing
 from collections.abc import Mapping
 from types import UnionType
@@ -50,6 +51,12 @@ class Codec(Generic[E]):
             return typing.cast(E, self._converter.structure(data, self._classes[name]))
         except Exception as error:
             raise UnknownEvent(f"the fields of {name} ({'; '.join(transform_error(error, path=name))})") from error
+
+
+@functools.lru_cache(maxsize=32)
+def codec(union: Any) -> Codec[Any]:
+    """The codec of a union; making one costs milliseconds, and a sweep opens hundreds of journals."""
+    return Codec(union)
 
 
 def members(union: Any) -> tuple[type, ...]:

@@ -21,7 +21,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import attrs
 
 from scenario_store.atomic import host_faults, sync_folder, write_all, write_new
-from scenario_store.events import Codec, UnknownEvent
+from scenario_store.events import Codec, UnknownEvent, codec
 from scenario_store.record import ORIGIN, Record, Scan, encode, scan
 from stamina.errors import HostFault, InputError
 
@@ -78,12 +78,12 @@ def read_journal(path: Path, union: Any) -> History[E]:
         except FileNotFoundError:
             return History()
     found = scan(path, content)
-    return History(_entries(path, found, Codec(union)), len(found.tail))
+    return History(_entries(path, found, codec(union)), len(found.tail))
 
 
-def _entries(path: Path, found: Scan, codec: Codec[E]) -> tuple[Entry[E], ...]:
+def _entries(path: Path, found: Scan, wire: Codec[E]) -> tuple[Entry[E], ...]:
     _check_header(path, found)
-    return tuple(Entry(record, _event(path, record, codec)) for record in found.records[1:])
+    return tuple(Entry(record, _event(path, record, wire)) for record in found.records[1:])
 
 
 def _check_header(path: Path, found: Scan) -> None:
@@ -96,9 +96,9 @@ def _check_header(path: Path, found: Scan) -> None:
         raise JournalUnknown(path, 1, f"journals of format {header.data.get('format')!r} (it reads {FORMAT})")
 
 
-def _event(path: Path, record: Record, codec: Codec[E]) -> E:
+def _event(path: Path, record: Record, wire: Codec[E]) -> E:
     try:
-        return codec.structure(record.type, record.data)
+        return wire.structure(record.type, record.data)
     except UnknownEvent as error:
         raise JournalUnknown(path, record.seq + 1, str(error)) from error
 
@@ -114,12 +114,12 @@ class Journal(Generic[E]):
         put_aside: the file that the torn tail went to, None when there was none.
     """
 
-    def __init__(self, path: Path, descriptor: int, codec: Codec[E], clock: Clock) -> None:
+    def __init__(self, path: Path, descriptor: int, wire: Codec[E], clock: Clock) -> None:
         self.path = path
         self.history: History[E] = History()
         self.put_aside: Path | None = None
         self._descriptor = descriptor
-        self._codec = codec
+        self._wire = wire
         self._clock = clock
         self._size = 0
         self._seq = 0
@@ -140,7 +140,7 @@ class Journal(Generic[E]):
             JournalDamaged, JournalUnknown: it cannot be read; nothing was changed.
             HostFault: the disk.
         """
-        journal = cls(path, _open_alone(path), Codec(union), clock)
+        journal = cls(path, _open_alone(path), codec(union), clock)
         try:
             journal._recover()
         except BaseException:
@@ -154,7 +154,7 @@ class Journal(Generic[E]):
         ``sync=False`` is for records that are cheap to lose: the next synced one makes them durable too.
         Raises HostFault when the disk is full or fails: then nothing was added, and a later append may succeed.
         """
-        kind, data = self._codec.unstructure(event)
+        kind, data = self._wire.unstructure(event)
         return self._append(kind, data, sync=sync)
 
     def close(self) -> None:
@@ -205,7 +205,7 @@ class Journal(Generic[E]):
     def _recover(self) -> None:
         with host_faults("read", self.path), open(self._descriptor, "rb", closefd=False) as file:
             found = scan(self.path, file.read())
-        self.history = History(_entries(self.path, found, self._codec), len(found.tail))
+        self.history = History(_entries(self.path, found, self._wire), len(found.tail))
         if found.tail:
             self._put_aside(found)
         self._size = found.size
