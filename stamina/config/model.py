@@ -177,3 +177,17 @@ class Plan:
     sweep: Sweep
     cells: tuple[Cell, ...]
     work: tuple[Work, ...]
+
+
+@attrs.frozen
+class HarnessInfo:
+    """What the loader must know of a harness; the registry above it makes these.
+
+    Attributes:
+        uses_model: it runs a model, so it needs one and must be sandboxed.
+        options: the attrs class of its own ``[[agent]]`` keys, with plain or ``Annotated`` types; None when it has none.
+    """
+
+    name: str
+    uses_model: bool
+    options: type[Any] | None = None

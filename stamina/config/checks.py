@@ -1,0 +1,119 @@
+"""What no key shows by itself: names that refer to each other, and combinations that cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stamina.config.file import AgentTable, SweepFile, written_variables
+from stamina.config.kinds import suggestion
+from stamina.config.model import Engine, HarnessInfo
+from stamina.config.plan import label_of
+from stamina.config.structure import Problem, structured, written_keys
+
+
+def cross_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    """Everything wrong between the keys of a file whose keys are right one by one."""
+    if not file.agent:
+        yield Problem(("agent",), "at least one [[agent]] is needed")
+    for index, agent in enumerate(file.agent):
+        yield from _agent_problems(index, agent, file, harnesses)
+    yield from _vary_problems(file, harnesses)
+    yield from _name_problems(file.agent)
+    yield from _sandbox_problems(file, harnesses)
+
+
+def _agent_problems(index: int, agent: AgentTable, file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    harness = harnesses.get(agent.harness)
+    if harness is None:
+        yield Problem(("agent", index, "harness"), f'there is no harness "{agent.harness}"; {suggestion(agent.harness, sorted(harnesses), "harnesses")}')
+    else:
+        yield from _option_problems(index, agent, harnesses)
+        yield from _model_problems(index, agent, file, harness)
+    for model in agent.model:
+        if model not in file.model:
+            yield _undefined(("agent", index, "model"), model, file)
+
+
+def _option_problems(index: int, agent: AgentTable, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    """Keys that only this harness knows."""
+    harness = harnesses[agent.harness]
+    known = written_keys(AgentTable) + _option_keys(harness)
+    for name in agent.options:
+        if name not in known:
+            owner = next((other for other in harnesses.values() if name in _option_keys(other)), None)
+            hint = suggestion(name, known, "keys here") if owner is None else f"it is a key of harness {owner.name}"
+            yield Problem(("agent", index, name), f"unknown key for harness {harness.name}; {hint}")
+    if harness.options is not None:
+        own = {name: value for name, value in agent.options.items() if name in known}
+        for problem in structured(own, harness.options)[1]:
+            yield Problem(("agent", index, *problem.path), problem.text)
+
+
+def _option_keys(harness: HarnessInfo) -> list[str]:
+    return [] if harness.options is None else written_keys(harness.options)
+
+
+def _model_problems(index: int, agent: AgentTable, file: SweepFile, harness: HarnessInfo) -> Iterator[Problem]:
+    varied = bool(file.vary) and all(grid.model for grid in file.vary)
+    if harness.uses_model and not agent.model and not varied:
+        yield Problem(("agent", index), f"harness {harness.name} runs a model: add model = the name of a [model.NAME]")
+    if not harness.uses_model and agent.model:
+        yield Problem(("agent", index, "model"), f"harness {harness.name} runs no model; leave the key out")
+
+
+def _undefined(path: tuple[str | int, ...], model: str, file: SweepFile) -> Problem:
+    return Problem(path, f"there is no [model.{model}] in this file; {suggestion(model, list(file.model), 'models')}")
+
+
+def _vary_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    for index, grid in enumerate(file.vary):
+        written = written_variables(grid)
+        if not written:
+            yield Problem(("vary", index), "gives no values to combine")
+        for name, values in written.items():
+            yield from _values_problems(("vary", index, name), values)
+        for at, model in enumerate(written.get("model", ())):
+            if model not in file.model:
+                yield _undefined(("vary", index, "model", at), model, file)
+        if "model" in written:
+            yield from _modelless_problems(index, file, harnesses)
+
+
+def _values_problems(path: tuple[str | int, ...], values: Sequence[Any]) -> Iterator[Problem]:
+    if not values:
+        yield Problem(path, "expected at least one value, got an empty list")
+    for value, count in Counter(values).items():
+        if count > 1:
+            yield Problem(path, f"has {value} twice; repetitions are [sweep] repeats")
+
+
+def _modelless_problems(index: int, file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    for agent in file.agent:
+        if agent.harness in harnesses and not harnesses[agent.harness].uses_model:
+            yield Problem(("vary", index, "model"), f"harness {agent.harness} runs no model, so its model cannot vary")
+
+
+def _name_problems(agents: Sequence[AgentTable]) -> Iterator[Problem]:
+    """Two agents of one name would share a folder; the name shows in tables, so the author chooses it."""
+    seen: dict[str, int] = {}
+    for index, agent in enumerate(agents):
+        for label in map(label_of, agent.configs):
+            first = seen.setdefault(label.lower(), index)
+            if first != index:
+                yield Problem(
+                    ("agent", index), f'has the same name "{label}" as agent {first + 1}; give each a name = "…" of its own (for repetitions: [sweep] repeats)'
+                )
+
+
+def _sandbox_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    if file.sandbox.engine is not Engine.PROCESS or file.sandbox.allow_unsandboxed:
+        return
+    risky = [agent.harness for agent in file.agent if agent.harness in harnesses and harnesses[agent.harness].uses_model]
+    if risky:
+        yield Problem(
+            ("sandbox", "engine"),
+            f'harness {risky[0]} runs a model, whose commands engine = "process" does not isolate from this machine; '
+            "use docker or podman, or accept the risk with allow_unsandboxed = true",
+        )

@@ -1,0 +1,138 @@
+"""What a plan costs at most, before anything is started. Figures that nobody knows are None, never 0."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from stamina.config.model import Budget, Cell, Plan, Price
+
+INPUT_TOKENS_PER_TURN: Final = 4.5e9 / (20 * 101)
+OUTPUT_TOKENS_PER_TURN: Final = 7.5e6 / (20 * 101)
+"""What the paper reports for GLM-5 under OpenCode, 20 scenarios of 101 turns: one harness and one model, so an order of magnitude and no more."""
+
+USE_BASIS: Final = "4.5 billion input and 7.5 million output tokens for 20 scenarios of 101 turns (the paper's GLM-5 under OpenCode)"
+
+
+@attrs.frozen
+class CellEstimate:
+    """One cell.
+
+    Attributes:
+        turns, retries: N and R.
+        agent_calls: at most, without repetitions of calls that failed for reasons of machinery.
+        requests: of the tests, at most: when every turn is reached and needs every retry.
+        usd: at list prices, without cache discounts; None when the price is unknown.
+    """
+
+    cell: str
+    scenarios: int
+    turns: int
+    retries: int
+    agent_calls: int
+    requests: int
+    usd: float | None
+
+
+@attrs.frozen
+class Estimate:
+    """A whole plan. ``usd`` is what the cells with known prices cost together, ``unpriced`` are the others that run a model."""
+
+    cells: tuple[CellEstimate, ...]
+    usd: float
+    unpriced: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def scenarios(self) -> int:
+        """How many scenarios are played."""
+        return sum(cell.scenarios for cell in self.cells)
+
+    @property
+    def agent_calls(self) -> int:
+        """At most."""
+        return sum(cell.agent_calls for cell in self.cells)
+
+    @property
+    def requests(self) -> int:
+        """At most."""
+        return sum(cell.requests for cell in self.cells)
+
+
+def estimate(plan: Plan) -> Estimate:
+    """The bounds of a plan."""
+    each = len(plan.sweep.seeds) * plan.sweep.repeats
+    cells = tuple(_cell(cell, each) for cell in plan.cells)
+    unpriced = tuple(cell.slug for cell in plan.cells if cell.model is not None and cell.model.price is None)
+    return Estimate(cells, sum(cell.usd or 0.0 for cell in cells), unpriced, tuple(_notes(plan)))
+
+
+def describe(plan: Plan) -> str:
+    """The plan for a person, as ``run --dry-run`` prints it."""
+    bounds = estimate(plan)
+    sweep = plan.sweep
+    width = max(len(cell.cell) for cell in bounds.cells)
+    factors = " × ".join((_count(len(plan.cells), "cell"), _count(len(sweep.seeds), "seed"), _count(sweep.repeats, "repeat")))
+    head = f"{sweep.name}: {factors} = {_count(bounds.scenarios, 'scenario')}"
+    rows = [f"  {cell.cell:<{width}}  {_row(cell)}" for cell in bounds.cells]
+    total = f"together at most {_count(bounds.agent_calls, 'agent call')} and about {bounds.requests:,} test requests; {sweep.concurrency} at a time"
+    return "\n".join([head, *rows, total, *_cost_lines(bounds, sweep.budget), *(f"note: {note}" for note in bounds.notes)])
+
+
+def requests_of_suites(turns: int) -> int:
+    """About how many requests the suites of turns 0 to ``turns`` make, once each; the suite grows with the state."""
+    return round(sum(min(FIRST_REQUESTS + MORE_REQUESTS * turn, LAST_REQUESTS) for turn in range(turns + 1)))
+
+
+FIRST_REQUESTS: Final = 120
+MORE_REQUESTS: Final = 20
+LAST_REQUESTS: Final = 1000
+
+
+def _cell(cell: Cell, scenarios: int) -> CellEstimate:
+    settings = cell.settings
+    turns, attempts = settings.turns + 1, settings.retries + 1
+    price = None if cell.model is None else cell.model.price
+    return CellEstimate(
+        cell=cell.slug,
+        scenarios=scenarios,
+        turns=settings.turns,
+        retries=settings.retries,
+        agent_calls=scenarios * turns * attempts,
+        requests=scenarios * attempts * requests_of_suites(settings.turns),
+        usd=0.0 if cell.model is None else _usd(price, scenarios * turns),
+    )
+
+
+def _usd(price: Price | None, turns: int) -> float | None:
+    return None if price is None else turns * (INPUT_TOKENS_PER_TURN * price.input + OUTPUT_TOKENS_PER_TURN * price.output) / 1e6
+
+
+def _row(cell: CellEstimate) -> str:
+    cost = "cost unknown" if cell.usd is None else f"about ${cell.usd:,.0f}" if cell.usd else "no cost"
+    return f"{_count(cell.scenarios, 'scenario')} of {_count(cell.turns + 1, 'turn')}, at most {_count(cell.agent_calls, 'agent call')}, {cost}"
+
+
+def _cost_lines(bounds: Estimate, budget: Budget) -> list[str]:
+    lines = []
+    if bounds.usd:
+        lines.append(f"cost: about ${bounds.usd:,.0f} at list prices if every turn is reached, at {USE_BASIS}")
+    if bounds.unpriced:
+        lines.append(f"cost unknown, because [model.NAME] price is not given: {', '.join(bounds.unpriced)}")
+    limits = [f"${value:,.0f} for {what}" for what, value in (("a scenario", budget.scenario_usd), ("the sweep", budget.sweep_usd)) if value is not None]
+    return lines + ([f"budget: {' and '.join(limits)}"] if limits else [])
+
+
+def _notes(plan: Plan) -> list[str]:
+    if not any("retries" in grid for grid in plan.sweep.vary):
+        return []
+    highest = max(cell.settings.retries for cell in plan.cells)
+    return [
+        "retries is varied: each value is an independent repetition at full price. "
+        f"One run with retries = {highest} already gives the result @r for every r up to {highest}."
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
