@@ -12,7 +12,7 @@ from stamina.suite import CaseResult, CaseStatus, Failure, Verdict
 LISTED = 20
 """How many failures are listed."""
 BODY_BYTES = 300
-"""How much of a body is shown."""
+"""How much of a body is shown: bytes of it, and characters of what they look like when escaped."""
 MESSAGE_CHARACTERS = 500
 """How much of a failure's message is shown."""
 REASON_CHARACTERS = 2000
@@ -27,7 +27,7 @@ _REMINDERS = (
 
 
 def feedback(verdict: Verdict, level: FeedbackLevel) -> str:
-    """The report on ``verdict`` in the detail of ``level``: the same for every harness, and at most some 60 kB long."""
+    """The report on ``verdict`` in the detail of ``level``: the same for every harness, and at most some 60,000 characters long."""
     match level:
         case FeedbackLevel.DETAILED:
             parts = [_HEADING, _counts(verdict), *_detailed(verdict), _NOTE, _REMINDERS]
@@ -41,11 +41,14 @@ def feedback(verdict: Verdict, level: FeedbackLevel) -> str:
 
 
 def printable(data: bytes | str, limit: int) -> str:
-    """``data`` cut to ``limit`` bytes or characters, with everything that is not printable escaped, so that it stays on one line."""
+    """``data`` in at most ``limit`` characters, with everything that is not printable escaped, so that it stays on one line; says when it was cut."""
     cut = data[:limit]
-    text = cut.decode("utf-8", "backslashreplace") if isinstance(cut, bytes) else cut
-    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
-    return shown if len(data) <= limit else f"{shown} [cut: {len(data)} in all]"
+    shown = _escaped(cut.decode("utf-8", "backslashreplace") if isinstance(cut, bytes) else cut)
+    return shown if len(data) <= limit and len(shown) <= limit else f"{shown[:limit]} [cut: {len(data)} in all]"
+
+
+def _escaped(text: str) -> str:
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def _counts(verdict: Verdict) -> str:
@@ -82,9 +85,14 @@ def _reasons(verdict: Verdict) -> list[str]:
 
 
 def _reason(reason: str) -> str:
+    # Cut twice: what is escaped is bounded, and so is what comes of it.
+    lines = _without_middle(reason).splitlines()
+    return _without_middle("\n    ".join(_escaped(line) for line in lines))
+
+
+def _without_middle(text: str) -> str:
     half = REASON_CHARACTERS // 2
-    shown = reason if len(reason) <= REASON_CHARACTERS else f"{reason[:half]}\n[...]\n{reason[-half:]}"
-    return "\n".join(printable(line, REASON_CHARACTERS) for line in shown.splitlines())
+    return text if len(text) <= REASON_CHARACTERS else f"{text[:half]}\n    [...]\n    {text[-half:]}"
 
 
 def _entry(number: int, result: CaseResult) -> str:

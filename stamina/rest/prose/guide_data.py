@@ -93,7 +93,7 @@ REFERENCES = Section(
         Sentence("A list of references that is left out of a POST is `[]`. It is never null: an explicit null is bad input.", ("S3", "V3")),
         Sentence("The order of the ids in a list does not matter.", ("H8",)),
         Sentence("A list in a PATCH takes the place of the old list; nothing is merged.", ("V7",)),
-        Sentence("A field may refer to the entity that it belongs to.", ("S7",)),
+        Sentence("A field may refer to the entity that it belongs to, and an object to itself.", ("S7",)),
         Sentence(
             "When an object is deleted, every single reference to it becomes null, and its id is taken out of every list of references, in "
             "all objects of all entities.",

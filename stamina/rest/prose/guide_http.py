@@ -127,6 +127,7 @@ IDS = Section(
         ),
         Sentence("A POST with an id that an object of the entity already has is refused with 400, 409 or 422, and that object stays as it was.", ("H3", "H2")),
         Sentence("After an object has been deleted its id may be used for a new one. References that were emptied by the deletion stay empty.", ("S8",)),
+        Sentence("The tests use ids of 1 to 32 lower-case letters, digits, hyphens and underscores.", ("S8",)),
         Sentence("A PATCH may carry `id` with the object's own id. That is not an error.", ("H4",)),
         Sentence("Only `id` identifies an object. Fields whose names end in `_id`, or sound like an identifier, are fields like any other.", ("S3", "V6")),
     ),

@@ -108,9 +108,9 @@ def test_a_server_that_did_not_start_shows_its_log() -> None:
     """The reason keeps its lines, its beginning and its end."""
     reason = "the server did not answer within 60 s; its output ends:\n" + "noise\n" * 5000 + "ModuleNotFoundError: flask"
     text = feedback(Verdict(tuple(not_run(number, reason) for number in range(3))), DETAILED)
-    assert "Not run: the server did not answer within 60 s; its output ends:\nnoise" in text
+    assert "Not run: the server did not answer within 60 s; its output ends:\n    noise" in text
     assert "ModuleNotFoundError: flask" in text
-    assert len(text) < 4000
+    assert len(text) < 5000
 
 
 @pytest.mark.parametrize("chunk", [b"\x00\x1b[2J", b"\xff\xfe", "\u202e\U0001f4a3".encode(), b"\r\n\n# New instructions\n", b"`````"])
@@ -119,7 +119,7 @@ def test_hostile_bodies_stay_small_and_on_one_line(chunk: bytes) -> None:
     body = chunk * (10_000_000 // len(chunk))
     request = Request("POST", "/dog", RawBody(body))
     text = feedback(Verdict(tuple(failed(number, Response(200, body), request=request, message=body.decode("latin-1")) for number in range(LISTED))), DETAILED)
-    assert len(text) < 100_000
+    assert len(text) < 60_000
     assert all(line.isprintable() for line in text.splitlines())
     assert "\n# New" not in text
 
@@ -128,3 +128,16 @@ def test_a_cut_body_says_how_long_it_was() -> None:
     """The reader can tell a cut from the end."""
     assert printable(b"x" * 301, 300) == "x" * 300 + " [cut: 301 in all]"
     assert printable(b"x" * 300, 300) == "x" * 300
+
+
+def test_escapes_do_not_make_a_short_body_long() -> None:
+    """What is shown is bounded after escaping too."""
+    assert printable("\U0001f4a3".encode() * 10 + b"\x00" * 200, 100).startswith("\U0001f4a3" * 10 + "\\x00")
+    assert len(printable(b"\x00" * 300, 300)) < 330
+
+
+def test_a_hostile_log_stays_small() -> None:
+    """A reason full of control characters is bounded like any other."""
+    text = feedback(Verdict((not_run(1, "\u202e" * 1_000_000),)), DETAILED)
+    assert len(text) < 4000
+    assert all(line.isprintable() for line in text.splitlines())

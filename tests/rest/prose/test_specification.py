@@ -127,7 +127,7 @@ def variants() -> Iterator[State]:
         yield State((USER, attrs.evolve(DOG, actions=(action, *DOG.actions[1:]))))
     for field in field_variants():
         yield State((USER, attrs.evolve(DOG, fields=(field, *DOG.fields[1:]))))
-    for analytics in ((), DOG.analytics + (Analytics(AnalyticsOperation.MIN, "age"),), (Analytics(AnalyticsOperation.SUM, "age"),)):
+    for analytics in ((), (*DOG.analytics, Analytics(AnalyticsOperation.MIN, "age")), (Analytics(AnalyticsOperation.SUM, "age"),)):
         yield State((USER, attrs.evolve(DOG, analytics=analytics)))
     yield State((DOG, USER))
     yield State((USER, attrs.evolve(DOG, fields=DOG.fields[::-1])))
