@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import trio
 
@@ -21,6 +23,8 @@ class TesterLimits:
         refusals_in_a_row: the same for a closed port.
         sizes: of a response.
     """
+
+    __test__: ClassVar[bool] = False  # pytest takes a name that begins with Test for a class of tests.
 
     answer_seconds: float = 10
     timeouts_in_a_row: int = 3
