@@ -21,7 +21,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import attrs
 from cattrs import transform_error
@@ -29,9 +29,8 @@ from cattrs.preconf.json import make_converter
 
 from scenario_store.atomic import host_faults, sync_folder, write_all, write_atomic
 from scenario_store.folder import ScenarioFolder, check_cell
+from stamina.config.lock import Lock
 from stamina.errors import HostFault, InputError
-
-L = TypeVar("L")
 
 FORMAT: Final = 1
 """Version of the folder's layout and of lock.json; another one is refused."""
@@ -51,13 +50,13 @@ class Run:
     path: Path
 
     @classmethod
-    def create(cls, path: Path, sweep_toml: bytes, lock: Any) -> Run:
+    def create(cls, path: Path, sweep_toml: bytes, lock: Lock) -> Run:
         """Make a run folder.
 
         Args:
             path: must not exist, be empty, or hold what an earlier creation left when it was cut short.
             sweep_toml: the sweep file as given.
-            lock: what the run is made of: a frozen attrs value (:mod:`stamina.config.lock`).
+            lock: what the run is made of.
 
         Raises InputError when something else is there, HostFault when the disk fails.
         """
@@ -103,17 +102,18 @@ class Run:
         """The latest result."""
         return self.path / "result.json"
 
-    def lock(self, kind: type[L]) -> L:
-        """What the run is made of, as the class that it was created with. Raises InputError when lock.json is damaged."""
+    def lock(self) -> Lock:
+        """What the run is made of. Raises InputError when lock.json is damaged."""
         try:
-            return make_converter(forbid_extra_keys=True).structure(self._read_lock()["lock"], kind)
+            return make_converter(forbid_extra_keys=True).structure(self._read_lock()["lock"], Lock)
         except Exception as error:
             raise InputError(f"{self.lock_file} cannot be read: {'; '.join(transform_error(error, path='lock'))}") from error
 
-    def extend(self, sweep_toml: bytes, lock: Any) -> None:
+    def extend(self, sweep_toml: bytes, lock: Lock) -> None:
         """Take a new sweep file and lock; the old ones stay as ``sweep.1.toml``, ``lock.1.json`` and so on.
 
-        Whether the new lock only extends the old one is for the caller to decide (:mod:`stamina.config.lock`). Call while :meth:`playing`. Raises HostFault.
+        Whether the new lock only extends the old one is for the caller to decide (:func:`stamina.config.lock.difference`). Call while :meth:`playing`.
+        Raises HostFault.
         """
         number = 1 + len(list(self.path.glob("lock.*.json")))
         for old in (self.sweep_file, self.lock_file):
@@ -189,7 +189,7 @@ class Run:
             raise InputError(f"{self.lock_file} is damaged ({error}). Put back a copy of it") from error
         return value if isinstance(value, dict) else {}
 
-    def _write_lock(self, lock: Any) -> None:
+    def _write_lock(self, lock: Lock) -> None:
         value = {"format": FORMAT, "lock": make_converter().unstructure(lock)}
         write_atomic(self.lock_file, json.dumps(value, indent=2, allow_nan=False).encode() + b"\n")
 

@@ -13,17 +13,22 @@ import pytest
 
 from scenario_store import atomic
 from scenario_store.run import Run
+from stamina.config.lock import CellLock
+from stamina.config.model import AgentConfig, Engine, ModelConfig, Price, Provider, SandboxConfig, Settings
 from stamina.errors import HostFault, InputError
 
-
-@attrs.frozen
-class Lock:
-    version: str
-    seeds: tuple[int, ...] = ()
-
-
 SWEEP = b'[sweep]\nname = "a"\n'
-LOCK = Lock("1", (1, 2))
+LOCK = Lock(
+    benchmark="1",
+    package="0.1.0",
+    prompts="sha256:12",
+    sandbox=SandboxConfig(engine=Engine.PROCESS, env={"A": "sha256:ab"}, docker_args={"Ulimits": [{"Soft": 1}]}),
+    seeds=(1, 2),
+    repeats=1,
+    cells=(
+        CellLock("mock", AgentConfig("mock", options={"mistakes": [0.5]}), ModelConfig("m", Provider.OPENAI, "m-1", 1000, price=Price(1.0, 2.0)), Settings()),
+    ),
+)
 
 
 @pytest.fixture
@@ -35,7 +40,7 @@ def test_a_run_is_read_back_from_its_folder_alone(run: Run) -> None:
     """Sweep file and lock are as they were given, byte for byte and value for value."""
     again = Run.open(run.path)
     assert again.sweep_file.read_bytes() == SWEEP
-    assert again.lock(Lock) == LOCK
+    assert again.lock() == LOCK
 
 
 def test_a_run_is_never_made_over_another(run: Run) -> None:
@@ -59,7 +64,7 @@ def test_a_creation_that_was_cut_short_is_no_run_and_can_be_made_again(run: Run)
     (run.path / ".lock.json.12ab.tmp").touch()
     with pytest.raises(InputError, match=r"is not a run folder: it holds no lock\.json"):
         Run.open(run.path)
-    assert Run.create(run.path, SWEEP, LOCK).lock(Lock) == LOCK
+    assert Run.create(run.path, SWEEP, LOCK).lock() == LOCK
 
 
 def test_a_run_of_another_version_is_refused(run: Run) -> None:
@@ -74,14 +79,14 @@ def test_a_damaged_lock_is_a_message(run: Run, content: str) -> None:
     """Whatever is in lock.json, its name is in the error."""
     run.lock_file.write_text(content)
     with pytest.raises(InputError, match=r"lock\.json"):
-        Run.open(run.path).lock(Lock)
+        Run.open(run.path).lock()
 
 
 def test_extending_keeps_what_was_there(run: Run) -> None:
     """Earlier sweep files and locks stay beside the new ones, in order."""
-    run.extend(b"two", Lock("1", (1, 2, 3)))
-    run.extend(b"three", Lock("1", (1, 2, 3, 4)))
-    assert Run.open(run.path).lock(Lock).seeds == (1, 2, 3, 4)
+    run.extend(b"two", attrs.evolve(LOCK, seeds=(1, 2, 3)))
+    run.extend(b"three", attrs.evolve(LOCK, seeds=(1, 2, 3, 4)))
+    assert Run.open(run.path).lock().seeds == (1, 2, 3, 4)
     assert [(run.path / name).read_bytes() for name in ("sweep.1.toml", "sweep.2.toml", "sweep.toml")] == [SWEEP, b"two", b"three"]
     assert json.loads((run.path / "lock.1.json").read_text())["lock"]["seeds"] == [1, 2]
 

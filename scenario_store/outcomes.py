@@ -1,0 +1,53 @@
+"""From a run folder to what is scored: every number can be had again from lock.json and the journals alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scenario_store.folder import ScenarioFolder
+from scenario_store.journal import History, JournalUnknown, read_journal
+from scenario_store.run import Run
+from stamina.config.lock import Lock
+from stamina.errors import InputError
+from stamina.outcome import Cause, Ending, ScenarioOutcome
+from stamina.scoring.played import Asked, Played, played
+from stamina.turns import Event, Rules
+
+
+def outcomes_from(run: Run) -> tuple[Played, ...]:
+    """Every scenario that was begun, ordered by cell, seed, repeat; works while the run is being played.
+
+    A scenario whose journal cannot be read is CRASHED with cause HOST and the message as its detail, so that it is neither lost nor scored as the agent's.
+    Raises InputError when lock.json cannot be read, or a journal was written by another version.
+    """
+    asked = asked_of(run.lock())
+    return tuple(_played(folder, asked[folder.cell]) for folder in run.scenarios() if folder.cell in asked)
+
+
+def asked_of(lock: Lock) -> Mapping[str, Asked]:
+    """What each cell's scenarios are played under."""
+    return {
+        cell.slug: Asked(
+            version=lock.benchmark,
+            rules=Rules(cell.settings.turns, cell.settings.retries, cell.settings.on_exhausted, cell.settings.infra_retries),
+            language=cell.settings.language,
+        )
+        for cell in lock.cells
+    }
+
+
+def planned_of(lock: Lock) -> Mapping[str, int]:
+    """How many scenarios each cell has when all is played."""
+    return {cell.slug: len(lock.seeds) * lock.repeats for cell in lock.cells}
+
+
+def _played(folder: ScenarioFolder, asked: Asked) -> Played:
+    try:
+        history: History[Event] = read_journal(folder.journal, Event)
+        return played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
+    except JournalUnknown:
+        raise
+    except InputError as error:
+        rules = asked.rules
+        lost = ScenarioOutcome(folder.cell, folder.seed, folder.repeat, rules.turns, rules.retries, (), Ending.CRASHED, Cause.HOST, str(error))
+        return Played(asked.version, lost)
