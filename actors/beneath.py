@@ -1,0 +1,77 @@
+"""Read and write files in a folder that belongs to an agent: no symlink is ever followed, nothing but a regular file is ever opened.
+
+Each step of a path is opened relative to the one before (``openat`` with ``O_NOFOLLOW``), so a folder swapped for a link in between leads nowhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from stamina.errors import SandboxFault
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def read_beneath(root: Path, relative: PurePosixPath, limit: int) -> bytes | None:
+    """The file's content; None when there is no such regular file, it is larger than ``limit`` bytes, or cannot be read."""
+    try:
+        with _folder(root, relative.parts[:-1], make=False) as folder:
+            descriptor = os.open(relative.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+            with open(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    return None
+                data = file.read(limit + 1)
+    except OSError:
+        return None
+    return data if len(data) <= limit else None
+
+
+def write_beneath(root: Path, relative: PurePosixPath, data: bytes) -> None:
+    """Make the file hold exactly this; whatever stands in the way (a link, a folder, a FIFO) is removed. Raises SandboxFault when the disk refuses."""
+    try:
+        with _folder(root, relative.parts[:-1], make=True) as folder:
+            remove_at(folder, relative.name)
+            descriptor = os.open(relative.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
+            with open(descriptor, "wb") as file:
+                file.write(data)
+    except OSError as error:
+        raise SandboxFault(f"{relative} cannot be written in the agent's folder: {error.strerror}") from error
+
+
+def remove_at(folder: int, name: str) -> None:
+    """Remove what has this name in an open folder, whatever it is; nothing is no error. Links are removed, not followed."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except (IsADirectoryError, PermissionError):
+        shutil.rmtree(name, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def _folder(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for part in parts:
+            inner = _enter(descriptor, part, make=make)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _enter(folder: int, name: str, *, make: bool) -> int:
+    if name == "..":
+        raise OSError(0, "the path leads out of the folder")
+    with contextlib.suppress(OSError):
+        return os.open(name, _FOLDER, dir_fd=folder)
+    if make:
+        remove_at(folder, name)
+        os.mkdir(name, dir_fd=folder)
+    return os.open(name, _FOLDER, dir_fd=folder)
