@@ -70,6 +70,7 @@ HTTP = Section(
     "HTTP",
     (
         Sentence("Requests come one at a time. Answer each within $answer_seconds seconds.", ("H9",)),
+        Sentence("Requests may come over one connection that is kept open or over a new one each. Both must work.", ("H9",)),
         Sentence("Requests with a body carry a JSON object and `Content-Type: application/json`. Answers with a body are JSON too.", ("H9",)),
         Sentence("Actions and `POST /reset` are called without a body, with `Content-Length: 0`. Do not ask for one, nor for a content type.", ("H9",)),
         Sentence(

@@ -181,8 +181,8 @@ def test_conditions_in_words(condition: Condition, text: str) -> None:
         ),
         (Effect("stock", IncrementBy(0.5), OnEach("lines")), "for each item in this.lines: increment item.stock by 0.5"),
         (
-            Effect("stock", Compute(Arithmetic(FieldRef("stock", OTHER), ArithmeticOperator.ADD, FieldRef("total"))), OnEach("lines")),
-            "for each item in this.lines: set item.stock to item.stock + this.total",
+            Effect("used", Compute(Arithmetic(FieldRef("stock", OTHER), ArithmeticOperator.ADD, FieldRef("total"))), OnEach("lines")),
+            "for each item in this.lines: set item.used to item.stock + this.total",
         ),
     ],
 )
