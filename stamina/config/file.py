@@ -29,9 +29,9 @@ Dollars = Annotated[float, Number(above=0)]
 PerMillion = Annotated[float, Number(low=0)]
 
 
-def key(doc: str, default: Any = attrs.NOTHING) -> Any:
-    """A key of a table; without a default it must be there."""
-    return attrs.field(default=default, metadata={"doc": doc})
+def key(doc: str, default: Any = attrs.NOTHING, *, written: str | None = None) -> Any:
+    """A key of a table; without a default it must be there. ``written`` is the default as the file would have it, where that differs."""
+    return attrs.field(default=default, metadata={"doc": doc, "written": written})
 
 
 @attrs.frozen
@@ -74,7 +74,7 @@ class SandboxTable:
     allow_unsandboxed: Annotated[bool, Flag()] = key('Let harnesses that run a model use engine = "process" all the same.', _SANDBOX.allow_unsandboxed)
     image: Word | None = key("Container image instead of the harness's own.", None)
     cpus: Annotated[float, Number(above=0, high=1024)] = key("CPUs a container may use.", _SANDBOX.cpus)
-    memory: Annotated[int, Memory()] = key('Memory a container may use, such as "4GiB".', _SANDBOX.memory)
+    memory: Annotated[int, Memory()] = key('Memory a container may use, such as "4GiB".', _SANDBOX.memory, written="4GiB")
     pids: Annotated[int, Whole(16, 1_000_000)] = key("Processes and threads a container may have.", _SANDBOX.pids)
     egress: Annotated[Egress, Choice(Egress)] = key("What a container can reach beside the model.", _SANDBOX.egress)
     env: Mapping[EnvName, AnyText] = key("Environment variables for all agents.", attrs.Factory(dict))
@@ -134,7 +134,9 @@ class ModelTable:
     base_url: Url | None = key("Address of the endpoint, where it is not the provider's own.", None)
     api_key_env: EnvName | None = key("The environment variable that holds the key. The key itself is never written here.", None)
     params: Annotated[dict[str, Any], AnyTable()] = key("Parameters of requests, such as temperature.", attrs.Factory(dict))
-    price: PriceTable | None = key("Unknown when missing.", None)
+    price: PriceTable | None = key(
+        "USD per million tokens: `{ input = 0.60, output = 2.08, cached_input = 0.06 }`, the last optional; unknown when missing.", None
+    )
     max_in_flight: Annotated[int, Whole(1, 10_000)] = key("Agent calls at the same time.", 64)
 
 

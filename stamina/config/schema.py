@@ -47,8 +47,9 @@ def _table(cls: Any) -> dict[str, Any]:
 
 def _described(field: attrs.Attribute[Any]) -> dict[str, Any]:
     doc = field.metadata.get("doc")
-    plain = isinstance(field.default, bool | int | float | str) and field.default != ""
-    return ({"description": doc} if doc else {}) | ({"default": field.default} if plain else {})
+    default = field.metadata.get("written") or field.default
+    plain = isinstance(default, bool | int | float | str) and default != ""
+    return ({"description": doc} if doc else {}) | ({"default": default} if plain else {})
 
 
 def _of(annotation: Any) -> dict[str, Any]:
