@@ -69,7 +69,7 @@ def ended_by_itself(outcome: ScenarioOutcome) -> bool:
     return passed_all(outcome, outcome.retries) or _failed_by(outcome, end.turns) in _OWN
 
 
-def tests_share(outcome: ScenarioOutcome) -> tuple[float, ...]:
+def shares_passed(outcome: ScenarioOutcome) -> tuple[float, ...]:
     """Passed tests / tests of each turn's last attempt, for turns 0..N; 0 for turns never reached (T6)."""
     shares = [turn.attempts[-1] for turn in outcome.turns[: outcome.turns_planned + 1]]
     reached = tuple(last.tests_passed / last.tests_total if last.tests_total else 0.0 for last in shares)

@@ -13,7 +13,7 @@ import pytest
 
 from scenario_store import atomic
 from scenario_store.run import Run
-from stamina.config.lock import CellLock
+from stamina.config.lock import CellLock, Lock
 from stamina.config.model import AgentConfig, Engine, ModelConfig, Price, Provider, SandboxConfig, Settings
 from stamina.errors import HostFault, InputError
 
