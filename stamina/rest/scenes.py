@@ -1,0 +1,380 @@
+"""Stages on which an action is tried while its world is looked for: which objects there are, who refers to whom, and which places are still open.
+
+A *question* is everything that the answer depends on, and nothing else, so that answers can be remembered. A *shape* fixes the acting object's references
+and the lengths of its lists. A *scene* is the objects of one shape with a variable for each scalar field that matters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import partial
+from typing import Final, TypeAlias
+
+import attrs
+
+from stamina.exchange import Json
+from stamina.rest.backtracking import Variable
+from stamina.rest.candidates import around, bounds, candidates, fits
+from stamina.rest.expressions import (
+    Arithmetic,
+    Assignment,
+    Comparison,
+    Compute,
+    Condition,
+    Count,
+    FieldRef,
+    IncrementBy,
+    Literal,
+    NullCheck,
+    OnThis,
+    Operand,
+    Quantified,
+    SetTo,
+    Subject,
+    Sum,
+)
+from stamina.rest.schema import Action, Entity, Field, ReferenceListType, ReferenceType, State
+from stamina.rest.semantics import Object, Store, View
+from stamina.rest.values import may_be_null
+from stamina.rest.worlds import FieldsOf, Link, World, WorldObject
+
+MAIN: Final = "main"
+"""The id of the acting object."""
+
+MAX_ITEMS: Final = 16
+"""The longest list that a world may need."""
+
+_OBJECT_STRIDE: Final = 7
+"""How far apart the starting values of two objects are. Odd, so that the booleans of neighbours differ."""
+
+
+class Stage(Enum):
+    """Where the enum field stands before the action."""
+
+    INSIDE = "among the from-values"
+    OUTSIDE = "a value that is not among the from-values"
+    NULL = "null"
+
+
+@attrs.frozen
+class Wish:
+    """What kind of world is wanted; the default is one in which the action succeeds.
+
+    Attributes:
+        stage: where the enum field stands.
+        unmet: the index of the condition that alone must not hold.
+        edge: a condition's index and how many steps its left side lies above its right side.
+        nulls: fields of the acting object that must be null; single references too.
+        empty: reference lists of the acting object that must be empty.
+        own: references and lists of the acting object that must lead back to it.
+    """
+
+    stage: Stage = Stage.INSIDE
+    unmet: int | None = None
+    edge: tuple[int, int] | None = None
+    nulls: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Mentions:
+    """The fields that an action reads or writes: on the acting object, and through each of its references and lists."""
+
+    this: tuple[str, ...]
+    through: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@attrs.frozen
+class Question:
+    """An action of an entity with the fields that matter, by entity, and a wish: all that the world depends on."""
+
+    owner: str
+    action: Action
+    mentions: Mentions
+    fields: tuple[tuple[str, tuple[Field, ...]], ...]
+    wish: Wish
+
+    def fields_of(self) -> FieldsOf:
+        """The fields by entity and name."""
+        return {entity: {field.name: field for field in fields} for entity, fields in self.fields}
+
+
+class Single(Enum):
+    """What a single reference of the acting object names."""
+
+    ANOTHER = "another object"
+    NOTHING = "nothing"
+    ITSELF = "itself"
+
+
+Shape: TypeAlias = dict[str, Single | int | None]
+"""For each reference and list of the acting object that matters: what it names, or how many items it has (None: itself alone)."""
+
+
+def ask(state: State, entity: Entity, action: Action, wish: Wish) -> Question:
+    """Cut the state down to what the action's worlds depend on. Every name in the action must exist."""
+    said = mentions(action)
+    entities = {each.name: each for each in state.entities} | {entity.name: entity}
+    own = {field.name: field for field in entity.fields}
+    needed: dict[str, dict[str, None]] = {entity.name: dict.fromkeys(said.this)}
+    for reference, names in said.through:
+        needed.setdefault(_target(own[reference]), {}).update(dict.fromkeys(names))
+    fields = {name: tuple(field for field in entities[name].fields if field.name in names) for name, names in needed.items()}
+    # The objects behind references that are only null-checked or cleared have to exist too.
+    spare = {_target(field): () for kept in fields.values() for field in kept if isinstance(field.type, ReferenceType | ReferenceListType)}
+    return Question(entity.name, action, said, tuple((spare | fields).items()), wish)
+
+
+def mentions(action: Action) -> Mentions:
+    """The fields that an action mentions, in the order of first mention, the enum field first."""
+    this: dict[str, None] = {action.enum_field: None}
+    through: dict[str, dict[str, None]] = {}
+    for condition in action.conditions:
+        _note_condition(condition, this, through)
+    for effect in action.effects:
+        subject = this if isinstance(effect.scope, OnThis) else through.setdefault(effect.scope.field, {})
+        subject[effect.target] = None
+        if isinstance(effect.assignment, Compute):
+            _note_operand(effect.assignment.value, this, subject, through)
+    this.update(dict.fromkeys(through))
+    return Mentions(_without_id(this), tuple((name, _without_id(fields)) for name, fields in through.items()))
+
+
+def _note_condition(condition: Condition, this: dict[str, None], through: dict[str, dict[str, None]]) -> None:
+    match condition:
+        case Quantified(list_field=name, condition=inner):
+            items = through.setdefault(name, {})
+            for operand in _operands(inner):
+                _note_operand(operand, this, items, through)
+        case Comparison() | NullCheck():
+            for operand in _operands(condition):
+                _note_operand(operand, this, this, through)
+
+
+def _operands(condition: Comparison | NullCheck) -> tuple[Operand | Literal, ...]:
+    return (condition.operand,) if isinstance(condition, NullCheck) else (condition.left, condition.right)
+
+
+def _note_operand(operand: Operand | Literal, this: dict[str, None], other: dict[str, None], through: dict[str, dict[str, None]]) -> None:
+    match operand:
+        case FieldRef(field, subject):
+            (this if subject is Subject.THIS else other)[field] = None
+        case Arithmetic(left, _, right):
+            _note_operand(left, this, other, through)
+            _note_operand(right, this, other, through)
+        case Count(list_field):
+            through.setdefault(list_field, {})
+        case Sum(list_field, field):
+            through.setdefault(list_field, {})[field] = None
+
+
+def _without_id(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name != "id")
+
+
+def _target(field: Field) -> str:
+    assert isinstance(field.type, ReferenceType | ReferenceListType)
+    return field.type.target
+
+
+def shapes(question: Question) -> Iterator[Shape]:
+    """The shapes worth trying, the most telling first: references that lead somewhere, lists of two."""
+    own = question.fields_of()[question.owner]
+    references = [own[name] for name in question.mentions.this if isinstance(own[name].type, ReferenceType | ReferenceListType)]
+    options = [_options(field, question) for field in references]
+    for choice in itertools.product(*options):
+        yield dict(zip((field.name for field in references), choice, strict=True))
+
+
+def _options(field: Field, question: Question) -> tuple[Single | int | None, ...]:
+    wish = question.wish
+    if isinstance(field.type, ReferenceListType):
+        return (None,) if field.name in wish.own else (0,) if field.name in wish.empty else _sizes(field.name, question.action.conditions)
+    if field.name in wish.own:
+        return (Single.ITSELF,)
+    return (Single.NOTHING,) if field.name in wish.nulls else (Single.ANOTHER, Single.NOTHING)
+
+
+def _sizes(list_field: str, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
+    """Two items tell any from all and a first from a last; other lengths only where a condition may ask for them."""
+    sizes = [2, 3, 1, 0]
+    for condition in conditions:
+        match condition:
+            case Comparison(Count(name), _, Literal(int(value))) if name == list_field:
+                sizes += [value, value + 1, value - 1]
+            case Comparison(Sum(name)) if name == list_field:
+                sizes += [4, 6, 9, MAX_ITEMS]
+    return tuple(size for size in dict.fromkeys(sizes) if 0 <= size <= MAX_ITEMS)
+
+
+@attrs.frozen(eq=False)
+class Placed:
+    """An object of a scene, with the fields of it that matter."""
+
+    entity: str
+    object: Object
+    names: tuple[str, ...]
+
+
+class Scene:
+    """The objects of one shape. Variables are its scalar fields that matter; their values are in the objects.
+
+    Attributes:
+        seen: the store as the acting object sees it.
+        variables: all variables, by object and field.
+        behind: the objects that each reference or list of the acting object leads to.
+    """
+
+    def __init__(self, question: Question, shape: Shape) -> None:
+        self._question = question
+        self._fields = question.fields_of()
+        self._near = (*_literals(question.action), *_bounds(self._fields))
+        self._placed: list[Placed] = []
+        self._links: dict[str, str | tuple[str, ...]] = {}
+        main: Object = {"id": MAIN}
+        store: Store = {entity: {} for entity in self._fields}
+        store[question.owner][MAIN] = main
+        targets = {name: _target(self._fields[question.owner][name]) for name in shape}
+        self.seen = View(main, store, targets)
+        self.variables: dict[tuple[int, str], Variable] = {}
+        self.behind: dict[str, list[Object]] = {}
+        self._populate(shape)
+
+    @property
+    def main(self) -> Object:
+        """The acting object."""
+        return self.seen.this
+
+    def over(self, place: Object, field: str) -> tuple[Variable, ...]:
+        """The variable at a place, nothing where the shape has fixed it."""
+        variable = self.variables.get((id(place), field))
+        return () if variable is None else (variable,)
+
+    def field(self, place: Object, name: str) -> Field:
+        """The field of an object of the scene."""
+        owner = next(placed.entity for placed in self._placed if placed.object is place)
+        return self._fields[owner][name]
+
+    def world(self) -> World:
+        """The world as it stands now. All variables must have values."""
+        objects = tuple(self._world_object(placed) for placed in self._placed)
+        owner = self._question.owner
+        return World(objects, tuple(Link(owner, MAIN, name, value) for name, value in self._links.items()), (owner, MAIN))
+
+    def _populate(self, shape: Shape) -> None:
+        through = dict(self._question.mentions.through)
+        main_names = dict.fromkeys(self._question.mentions.this)
+        for number, (name, form) in enumerate(shape.items()):
+            wanted = through.get(name, ())
+            if form is None or form is Single.ITSELF:
+                main_names.update(dict.fromkeys(wanted))
+                self.behind[name] = [self.main]
+                self._links[name] = MAIN if form is Single.ITSELF else (MAIN,)
+            else:
+                count = form if isinstance(form, int) else int(form is Single.ANOTHER)
+                target = self.seen.targets[name]
+                self.behind[name] = [self._place(target, {"id": f"other-{number + 1}-{part + 1}"}, wanted) for part in range(count)]
+            self.main[name] = self._reference(name)
+        self._place(self._question.owner, self.main, tuple(main_names))
+
+    def _reference(self, name: str) -> Json:
+        ids = [each["id"] for each in self.behind[name]]
+        is_list = isinstance(self._fields[self._question.owner][name].type, ReferenceListType)
+        return ids if is_list else (ids[0] if ids else None)
+
+    def _place(self, entity: str, place: Object, names: tuple[str, ...]) -> Object:
+        self.seen.store[entity][place["id"]] = place
+        rank = len(self._placed) * _OBJECT_STRIDE
+        for number, name in enumerate(names):
+            if name not in place:
+                self.variables[id(place), name] = self._variable(place, self._fields[entity][name], rank + number)
+        self._placed.append(Placed(entity, place, names))
+        return place
+
+    def _variable(self, place: Object, field: Field, rank: int) -> Variable:
+        if isinstance(field.type, ReferenceType | ReferenceListType):
+            spare = self._spare(field.type.target)
+            domain: tuple[Json, ...] = (spare, None) if isinstance(field.type, ReferenceType) else ([spare], [])
+            return Variable(place, field.name, domain, _nothing)
+        return Variable(place, field.name, self._domain(place, field, rank), partial(_fitting, field))
+
+    def _domain(self, place: Object, field: Field, rank: int) -> tuple[Json, ...]:
+        question = self._question
+        values = candidates(field, self._near, rank)
+        nothing: tuple[Json, ...] = (None,) if may_be_null(field) else ()
+        if place is self.main and field.name == question.action.enum_field:
+            return nothing if question.wish.stage is Stage.NULL else _staged(values, question)
+        if place is self.main and field.name in question.wish.nulls:
+            return nothing
+        return values + nothing
+
+    def _spare(self, entity: str) -> str:
+        """The id of an object that nothing is known about, made when it is first needed."""
+        key = f"spare-{entity.lower()[:20]}"
+        if key not in self.seen.store[entity]:
+            self._place(entity, {"id": key}, ())
+        return key
+
+    def _world_object(self, placed: Placed) -> WorldObject:
+        fields, omitted = [], []
+        for name in placed.names:
+            value = self._posted(placed, name)
+            if value is None and _left_out(self._fields[placed.entity][name]):
+                omitted.append(name)
+            else:
+                fields.append((name, tuple(value) if isinstance(value, list) else value))
+        return WorldObject(placed.entity, placed.object["id"], tuple(fields), tuple(omitted))
+
+    def _posted(self, placed: Placed, name: str) -> Json:
+        """The value in the POST: a reference back to the acting object comes later, by a link."""
+        if placed.object is self.main and name in self._links:
+            return None if isinstance(self._links[name], str) else []
+        return placed.object[name]
+
+
+def _left_out(field: Field) -> bool:
+    """Whether null comes about by leaving the field out, because an explicit null is refused (V3)."""
+    return not field.nullable and not isinstance(field.type, ReferenceType)
+
+
+def _staged(values: tuple[Json, ...], question: Question) -> tuple[Json, ...]:
+    """The values of the enum field at the wished stage; those from which the move shows go first."""
+    action = question.action
+    wanted = [value for value in values if (value in action.from_values) is (question.wish.stage is Stage.INSIDE)]
+    return tuple(sorted(wanted, key=lambda value: value == action.to_value))
+
+
+def _fitting(field: Field, wish: Json) -> list[Json]:
+    return [value for value in around(field.type, wish) if fits(field, value)]  # type: ignore[arg-type]  # made for scalar fields only
+
+
+def _nothing(_: Json) -> tuple[Json, ...]:
+    return ()
+
+
+def _literals(action: Action) -> Iterator[Json]:
+    """Every constant in an action, for the values around them are the telling ones."""
+    for condition in action.conditions:
+        inner = condition.condition if isinstance(condition, Quantified) else condition
+        if isinstance(inner, Comparison) and isinstance(inner.right, Literal):
+            yield inner.right.value
+    for effect in action.effects:
+        yield from _constants(effect.assignment)
+
+
+def _bounds(fields: FieldsOf) -> Iterator[Json]:
+    """The bounds of all fields, for two fields that are compared may have little in common."""
+    kinds = dict.fromkeys(field.type for own in fields.values() for field in own.values())
+    return (bound for kind in kinds for bound in bounds(kind) if bound is not None)
+
+
+def _constants(assignment: Assignment) -> tuple[Json, ...]:
+    match assignment:
+        case SetTo(value) if value is not None and value != ():
+            return (value,)
+        case IncrementBy(amount):
+            return (amount,)
+    return ()
