@@ -1,0 +1,297 @@
+"""Family ``actions``: what every action does, and when it is refused (contract section 6).
+
+The worlds in which an action succeeds, or is refused for one reason, come from :mod:`stamina.rest.witness`; from there each case moves on by PATCH, so that
+one set of objects shows a whole edge. What must come back is predicted by :mod:`stamina.rest.semantics` (see :mod:`stamina.rest.suite.stage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+import attrs
+
+from stamina.errors import BenchmarkFault
+from stamina.rest import testdata, witness
+from stamina.rest.expressions import Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, Quantified, SetTo, Subject
+from stamina.rest.schema import EnumType, Field, ReferenceListType
+from stamina.rest.suite.kit import Kit, Kits, case, missing
+from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, scene_of
+from stamina.rest.suite.variants import around, extremes, with_items, with_null, with_reference
+from stamina.rest.worlds import World
+from stamina.suite import Case, Step
+
+MAX_VARIANTS: Final = 12
+"""Scenes of one case at most, beside the first."""
+
+MAX_OUTSIDE: Final = 4
+"""Wrong states that are tried at most, null not counted."""
+
+
+def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
+    """The cases of each action: 404 first, success, states, one for each condition, and what special objects do.
+
+    Raises:
+        BenchmarkFault: the state is not valid, for an action cannot be exercised (B5).
+    """
+    for action in kit.entity.actions:
+        actors = Actors(kits, kit, action)
+        world = witness.succeeding(kits.state, kit.entity, action)
+        if world is None:
+            raise BenchmarkFault(f"{kit.entity.name}.{action.name} cannot be exercised, so it cannot be tested (rule B5)")
+        scene = scene_of(world, actors)
+        yield _unknown_id(actors)
+        yield _succeeds(actors, scene)
+        yield from _states(actors, scene)
+        yield from (_condition(actors, scene, index) for index in range(len(action.conditions)))
+        yield from _special(actors, scene)
+
+
+def _case(actors: Actors, kind: str, title: str, rules: tuple[str, ...], steps: Iterable[Step]) -> Case:
+    entity, action = actors.kit.entity, actors.action
+    return case("actions", f"{entity.segment}_{action.name}_{kind}", title, rules, ("action", entity.name, action.name), *steps)
+
+
+def _unknown_id(actors: Actors) -> Case:
+    path = actors.kit.at("nobody") + actors.path
+    return _case(
+        actors,
+        "unknown_id",
+        f"The action {actors.action.name} on an id that does not exist is answered with 404.",
+        ("B1",),
+        (missing("POST", path, "there is no such id"),),
+    )
+
+
+def _succeeds(actors: Actors, scene: Scene) -> Case:
+    scene = _with_bystanders(actors, _enriched(actors, scene))
+    stage = Stage(actors)
+    stage.enter(scene)
+    stage.act(scene)
+    stage.look(f"what {actors.action.name} writes is written, and nothing else")
+    return _case(
+        actors,
+        "succeeds",
+        f"The action {actors.action.name} has every effect that it should have on every object, and no other.",
+        ("B1", "B3"),
+        stage.steps,
+    )
+
+
+def _accepted(actors: Actors, scene: Scene) -> bool:
+    """Whether the action may be tried in the scene, and succeeds."""
+    prediction = predict(actors, scene)
+    return prediction.refusal is None and is_legal(actors, scene, prediction)
+
+
+def _enriched(actors: Actors, scene: Scene) -> Scene:
+    """The scene with more for a wrong server to get wrong: open references set, for-each lists of two, effects that change what they write.
+
+    What would make the action fail, or a result leave its constraints, is left out.
+    """
+    for better in (*_fillings(actors, scene), *_contrasts(actors)):
+        richer = better(scene)
+        if richer is not scene and _accepted(actors, richer):
+            scene = richer
+    return scene
+
+
+Enrichment = Callable[[Scene], Scene]
+
+
+def _fillings(actors: Actors, scene: Scene) -> Iterator[Enrichment]:
+    for field in actors.kit.references:
+        yield lambda scene, field=field: _filled(actors, scene, field)  # type: ignore[misc]
+
+
+def _filled(actors: Actors, scene: Scene, field: Field) -> Scene:
+    """The scene with an object in an open reference, or two in a list."""
+    entity = actors.kit.entity.name
+    value = scene.read(entity, scene.acting, field.name)
+    if isinstance(field.type, ReferenceListType):
+        return scene if len(value) > 1 else with_items(actors, scene, field.name, 2)
+    return scene if value is not None else with_reference(actors, scene, (entity, scene.acting), field)
+
+
+def _contrasts(actors: Actors) -> Iterator[Enrichment]:
+    for effect in actors.action.effects:
+        if isinstance(effect.assignment, SetTo):
+            yield lambda scene, effect=effect, value=effect.assignment.value: _contrasted(actors, scene, effect, value)  # type: ignore[misc]
+
+
+def _contrasted(actors: Actors, scene: Scene, effect: Effect, value: object) -> Scene:
+    """The scene in which the objects that an effect sets hold something else before."""
+    entity, keys = _subjects(actors, scene, effect)
+    kit = actors.kits.by_name[entity]
+    field = kit.entity.field(effect.target)
+    for key in keys:
+        before = scene.read(entity, key, field.name)
+        if testdata.is_plain(field) and before == value:
+            scene = scene.changed(entity, key, {field.name: testdata.different(field, kit.number, value)})
+        elif not testdata.is_plain(field) and not before:
+            scene = _referring(actors, scene, (entity, key), field)
+    return scene
+
+
+def _referring(actors: Actors, scene: Scene, place: tuple[str, str], field: Field) -> Scene:
+    """The scene with one new object in a reference or list of any object."""
+    target, key = actors.kits.target(field), f"{field.name[:20]}-before"
+    value = [key] if isinstance(field.type, ReferenceListType) else key
+    scene = scene.changed(target.entity.name, key, target.stored(target.full(key, 2)))
+    return scene.changed(*place, {field.name: value})
+
+
+def _subjects(actors: Actors, scene: Scene, effect: Effect) -> tuple[str, list[str]]:
+    """The entity and ids of the objects that an effect writes in a scene."""
+    entity = actors.kit.entity
+    if isinstance(effect.scope, OnThis):
+        return entity.name, [scene.acting]
+    value = scene.read(entity.name, scene.acting, effect.scope.field)
+    keys = value if isinstance(value, list) else [value] if value else []
+    return actors.kits.target(entity.field(effect.scope.field)).entity.name, keys
+
+
+def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
+    """The scene with a twin of the acting object, and for each entity that it reaches an object that it does not refer to."""
+    acting = actors.kit.entity.name
+    for entity, objects in list(scene.store.items()):
+        model = objects[scene.acting] if entity == acting else next(iter(objects.values()), None)
+        if model is not None:
+            scene = scene.changed(entity, "bystander", {**model, "id": "bystander"})
+    return scene
+
+
+def _states(actors: Actors, scene: Scene) -> Iterator[Case]:
+    """The enum field at every value: refused outside the from-values, and taken at each of them."""
+    action = actors.action
+    field = actors.kit.entity.field(action.enum_field)
+    assert isinstance(field.type, EnumType)
+    here = (actors.kit.entity.name, scene.acting)
+    outside = [value for value in field.type.values if value not in action.from_values]
+    wrong = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in _bounded(outside, action.to_value)]
+    empty = with_null(actors, scene, here, field.name)
+    wrong += [] if empty is None else [empty]
+    if wrong:
+        title = f"The action {action.name} is refused and changes nothing when {field.name} is not {_one_of(action.from_values)}."
+        yield _case(actors, "wrong_state", title, ("B1",), _played(actors, wrong))
+    if len(action.from_values) > 1:
+        scenes = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in action.from_values]
+        good = [each for each in scenes if _accepted(actors, each)]
+        title = f"The action {action.name} is taken when {field.name} is {_one_of(action.from_values)}."
+        yield _case(actors, "from_values", title, ("B1",), _played(actors, good))
+
+
+def _bounded(values: list[str], to_value: str) -> list[str]:
+    """A few of the wrong states; the target value is the first of them."""
+    return sorted(values, key=lambda value: value != to_value)[:MAX_OUTSIDE]
+
+
+def _one_of(values: tuple[str, ...]) -> str:
+    return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
+
+
+def _played(actors: Actors, scenes: Iterable[Scene], stage: Stage | None = None) -> list[Step]:
+    """Enter each scene and let the action run; refused ones first, then a look at everything, then the others and another look."""
+    stage = stage or Stage(actors)
+    refused, taken = _sorted_out(actors, scenes)
+    for group, why in ((refused, "the refused action changed nothing"), (taken, f"{actors.action.name} changed what it should")):
+        for scene in group:
+            stage.enter(scene)
+            stage.act(scene)
+        if group:
+            stage.look(why)
+    return stage.steps
+
+
+def _sorted_out(actors: Actors, scenes: Iterable[Scene]) -> tuple[list[Scene], list[Scene]]:
+    """The legal scenes, without those that repeat another, by whether the action is refused."""
+    refused: list[Scene] = []
+    taken: list[Scene] = []
+    for scene in scenes:
+        prediction = predict(actors, scene)
+        group = taken if prediction.refusal is None else refused
+        if len(refused) + len(taken) <= MAX_VARIANTS and is_legal(actors, scene, prediction) and all(scene.store != each.store for each in group):
+            group.append(scene)
+    return refused, taken
+
+
+def _condition(actors: Actors, good: Scene, index: int) -> Case:
+    """One condition: refused when it alone does not hold, and its edge from both sides."""
+    action, condition = actors.action, actors.action.conditions[index]
+    world = witness.failing_only(actors.kits.state, actors.kit.entity, action, index)
+    if world is None:
+        raise BenchmarkFault(f"condition {index + 1} of {actors.kit.entity.name}.{action.name} cannot fail alone (rule B5)")
+    bad = attrs.evolve(scene_of(world, actors, "c-"), label=f"condition {index + 1} does not hold")
+    edges = around(actors, condition, bad)
+    if isinstance(condition, Quantified):
+        # Items on the other side of the edge, beside items that satisfy the condition, tell ``any`` from ``all``.
+        edges = chain(edges, around(actors, condition, good))
+    return _case(
+        actors,
+        f"condition_{index + 1}",
+        f"The action {action.name} is refused exactly when its condition {index + 1} does not hold, all else being right.",
+        ("B1", "B2"),
+        _played(actors, chain((bad,), edges)),
+    )
+
+
+def _special(actors: Actors, scene: Scene) -> Iterator[Case]:
+    """Null operands, nothing to write to, references back to the acting object, and open fields at their extremes."""
+    name = actors.action.name
+    groups = (
+        ("null_operand", f"The action {name} leaves a field as it is when an operand of its arithmetic is null.", ("B3",), _null_operands(actors, scene)),
+        ("nothing_to_write", f"The action {name} skips effects whose reference is null or whose list is empty.", ("B3",), _nobody(actors, scene)),
+        ("refers_to_itself", f"The action {name} works on an object that refers to itself.", ("B3", "S7"), _own(actors)),
+    )
+    for kind, title, rules, scenes in groups:
+        taken = _sorted_out(actors, scenes)[1]
+        if taken:
+            yield _case(actors, kind, title, rules, _played(actors, taken))
+    title = f"The action {name} is taken whatever the fields hold that its conditions do not mention."
+    yield _case(actors, "any_values", title, ("B1", "B2"), _played(actors, [each for each in extremes(actors, scene) if _accepted(actors, each)]))
+
+
+def _null_operands(actors: Actors, scene: Scene) -> Iterator[Scene]:
+    for effect in actors.action.effects:
+        entity, keys = _subjects(actors, scene, effect)
+        own = (actors.kit.entity.name, scene.acting)
+        other = (entity, keys[0]) if keys else None
+        for place, name in dict.fromkeys(_operands(effect, own, other)):
+            empty = with_null(actors, scene, place, name)
+            if empty is not None:
+                yield empty
+
+
+def _operands(effect: Effect, own: tuple[str, str], other: tuple[str, str] | None) -> Iterator[tuple[tuple[str, str], str]]:
+    """Where the operands of an increment or arithmetic lie, and their fields."""
+    match effect.assignment:
+        case IncrementBy() if other is not None:
+            yield other, effect.target
+        case Compute(value):
+            for ref in (value.left, value.right):
+                place = own if ref.subject is Subject.THIS else other
+                if place is not None:
+                    yield place, ref.field
+
+
+def _nobody(actors: Actors, scene: Scene) -> Iterator[Scene]:
+    state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    scopes = dict.fromkeys(effect.scope for effect in action.effects)
+    for number, scope in enumerate(scopes):
+        if isinstance(scope, OnReference):
+            yield from _scenes(actors, witness.null_reference(state, entity, action, scope.field), f"n{number}-", f"{scope.field} is null")
+        elif isinstance(scope, OnEach):
+            yield with_items(actors, scene, scope.field, 0)
+
+
+def _own(actors: Actors) -> Iterator[Scene]:
+    state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    used = dict.fromkeys(effect.scope.field for effect in action.effects if not isinstance(effect.scope, OnThis))
+    for number, name in enumerate(used):
+        yield from _scenes(actors, witness.own_reference(state, entity, action, name), f"o{number}-", f"{name} leads back to the acting object")
+
+
+def _scenes(actors: Actors, world: World | None, prefix: str, label: str) -> Iterator[Scene]:
+    if world is not None:
+        yield attrs.evolve(scene_of(world, actors, prefix), label=label)

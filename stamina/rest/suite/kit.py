@@ -1,0 +1,163 @@
+"""What every case of one entity is written with: its paths, its bodies, what the server must store, and the steps made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+import attrs
+
+from stamina.draw import Draw
+from stamina.exchange import NO_BODY, Json, NoBody, RawBody, Request
+from stamina.rest import testdata
+from stamina.rest.checks import CREATED, DELETED, MISSING, OK, REFUSED, RESET, TAKEN, Listed, Result, Status, Stored
+from stamina.rest.schema import Entity, Field, ReferenceListType, ReferenceType, State
+from stamina.rest.values import Check, checker
+from stamina.suite import Case, Step, Target
+
+Object: TypeAlias = dict[str, Json]
+"""A body or a stored object. Never changed once a step holds it."""
+
+RESETTING: Final = Step(Request("POST", "/reset"), Status(RESET), setup=True)
+"""The first step of every case (H5)."""
+
+_CREATED: Final = Status(CREATED)
+
+
+@attrs.frozen(eq=False)
+class Kit:
+    """One entity as the suite sees it.
+
+    Attributes:
+        entity: the entity.
+        path: of its collection.
+        plain: its fields that hold values of their own, in order.
+        references: its references and reference lists, in order.
+        number: the first number of its test values (:mod:`stamina.rest.testdata`).
+        blank: what a POST stores that carries nothing, without ``id``.
+        needed: values of the fields that every POST must carry.
+        checks: for each field, which values it takes.
+    """
+
+    entity: Entity
+    path: str
+    plain: tuple[Field, ...]
+    references: tuple[Field, ...]
+    number: int
+    blank: Object
+    needed: Object
+    checks: dict[str, Check]
+
+    def minimal(self, key: str) -> Object:
+        """The smallest body that creates an object."""
+        return {"id": key, **self.needed}
+
+    def full(self, key: str, index: int = 0) -> Object:
+        """A body with an ordinary value in every plain field; objects of neighbouring index differ in each of them where its type allows."""
+        return {"id": key, **{field.name: self.value(field, index) for field in self.plain}}
+
+    def value(self, field: Field, index: int = 0) -> Json:
+        """An ordinary value of a plain field for the object of this index."""
+        return testdata.ordinary(field, self.number + index)
+
+    def stored(self, body: Object) -> Object:
+        """The object that a valid POST body stores (V3)."""
+        return {**self.blank, **body}
+
+    def at(self, key: str) -> str:
+        """The path of one object."""
+        return f"{self.path}/{key}"
+
+
+def make_kit(entity: Entity, draw: Draw) -> Kit:
+    """The kit of an entity, with its first number drawn."""
+    number = draw.at(entity.name).integer(1, 5000)
+    return Kit(
+        entity=entity,
+        path=f"/{entity.segment}",
+        plain=tuple(field for field in entity.fields if testdata.is_plain(field)),
+        references=tuple(field for field in entity.fields if not testdata.is_plain(field)),
+        number=number,
+        blank={field.name: testdata.blank(field) for field in entity.fields},
+        needed={field.name: testdata.ordinary(field, number) for field in entity.fields if testdata.needed(field)},
+        checks={field.name: checker(field) for field in entity.fields},
+    )
+
+
+@attrs.frozen(eq=False)
+class Kits:
+    """The kits of a whole state."""
+
+    state: State
+    by_name: dict[str, Kit]
+
+    def target(self, field: Field) -> Kit:
+        """The kit of the entity that a reference or list leads to."""
+        assert isinstance(field.type, ReferenceType | ReferenceListType)
+        return self.by_name[field.type.target]
+
+
+def make_kits(state: State, draw: Draw) -> Kits:
+    """The kits of a state, by entity name."""
+    return Kits(state, {entity.name: make_kit(entity, draw) for entity in state.entities})
+
+
+def case(family: str, name: str, title: str, rules: tuple[str, ...], target: Target, *steps: Step) -> Case:
+    """A case of these steps after a reset. Its ``since`` is filled in when the suite is put together."""
+    return Case(name, title, family, rules, target, 0, (RESETTING, *steps))
+
+
+def create(kit: Kit, body: Object) -> Step:
+    """Set-up: an object that the case needs."""
+    return Step(Request("POST", kit.path, body), _CREATED, setup=True)
+
+
+def post(kit: Kit, body: Object, why: str = "") -> Step:
+    """A POST that must store the body and answer with it (H1)."""
+    return Step(Request("POST", kit.path, body), Stored(CREATED, kit.stored(body), (), why))
+
+
+def refuse_post(kit: Kit, body: Json | RawBody, why: str) -> Step:
+    """A POST that must be refused as bad input (H2)."""
+    return Step(Request("POST", kit.path, body), Status(REFUSED, why))
+
+
+def refuse_taken(kit: Kit, body: Object) -> Step:
+    """A POST that must be refused because its id is taken (H3)."""
+    return Step(Request("POST", kit.path, body), Status(TAKEN, "there is an object with this id"))
+
+
+def patch(kit: Kit, body: Object, expected: Object, why: str = "") -> Step:
+    """A PATCH of the expected object that must answer with it."""
+    return Step(Request("PATCH", kit.at(expected["id"]), body), Stored(OK, expected, (), why))
+
+
+def refuse_patch(kit: Kit, key: str, body: Json | RawBody, why: str) -> Step:
+    """A PATCH that must be refused as bad input (H2)."""
+    return Step(Request("PATCH", kit.at(key), body), Status(REFUSED, why))
+
+
+def get(kit: Kit, expected: Object, why: str = "") -> Step:
+    """A GET that must answer with this object."""
+    return Step(Request("GET", kit.at(expected["id"])), Stored(OK, expected, (), why))
+
+
+def listing(kit: Kit, expected: Iterable[Object], why: str = "") -> Step:
+    """A GET of the collection that must hold exactly these objects."""
+    return Step(Request("GET", kit.path), Listed(tuple(expected), (), why))
+
+
+def delete(kit: Kit, key: str) -> Step:
+    """A DELETE that must succeed."""
+    return Step(Request("DELETE", kit.at(key)), Status(DELETED))
+
+
+def missing(method: str, path: str, why: str, body: Json | NoBody = NO_BODY) -> Step:
+    """A request that must be answered with 404."""
+    return Step(Request(method, path, body), Status(MISSING, why))
+
+
+def result(path: str, expected: Fraction | int | None, why: str) -> Step:
+    """An analytics request and its exact result (A1)."""
+    return Step(Request("GET", path), Result(None if expected is None else Fraction(expected), why))
