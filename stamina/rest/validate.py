@@ -27,6 +27,7 @@ from stamina.rest.schema import (
     ReferenceType,
     State,
 )
+from stamina.rest.witness import exercisable
 
 T = TypeVar("T", bound=Hashable)
 
@@ -74,8 +75,9 @@ def _at_risk(before: State, after: State, entities: Iterable[Entity]) -> Iterato
 
 
 def _exercise(state: State, entity: Entity, action: Action) -> Iterator[InvalidState]:
-    """B5."""
-    yield from ()
+    problem = exercisable(state, entity, action)
+    if problem is not None:
+        yield problem
 
 
 def _shared_names(state: State) -> Iterator[InvalidState]:
