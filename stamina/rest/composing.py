@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import permutations
 from typing import Final, TypeAlias
 
 import attrs
@@ -77,7 +78,7 @@ def effect(draw: Draw, state: State, entity: Entity, action: Action) -> Effect |
     kind = draw.pick(sorted({type(scope).__name__ for scope in scopes}))
     scope = draw.pick([scope for scope in scopes if type(scope).__name__ == kind])
     written = entity if isinstance(scope, OnThis) else state.entity(_target(entity.field(scope.field)))
-    targets = [field for field in written.fields if written is not entity or field.name != action.enum_field]
+    targets = _targets(draw, entity, written, action, scope)
     assignments = list(_assignments(entity, written, scope, targets))
     if not assignments:
         return None
@@ -121,17 +122,19 @@ def _target(field: Field) -> str:
 
 def _forms(state: State, entity: Entity) -> Iterator[Form]:
     yield from _simple_forms(entity, Subject.THIS)
-    numeric = _of(entity, _NUMERIC)
-    if numeric:
-        yield partial(_computed_with_literal, numeric)
-        yield partial(_computed_with_field, numeric)
+    pairs = list(permutations(_of(entity, _NUMERIC), 2))
+    if pairs:
+        yield partial(_computed_with_literal, pairs)
+    triples = list(_triples(_of(entity, _NUMERIC)))
+    if triples:
+        yield partial(_computed_with_field, triples)
     lists = _of(entity, (ReferenceListType,))
     if not lists:
         return
     yield partial(_count, lists)
-    pairs = [(field, item) for field in lists for item in _of(state.entity(_target(field)), _NUMERIC)]
-    if pairs:
-        yield partial(_sum, pairs)
+    sums = [(field, item) for field in lists for item in _of(state.entity(_target(field)), _NUMERIC)]
+    if sums:
+        yield partial(_sum, sums)
     inner = [(field, form) for field in lists for form in _simple_forms(state.entity(_target(field)), Subject.OTHER)]
     if inner:
         for quantifier in Quantifier:
@@ -181,9 +184,8 @@ def _arithmetic(draw: Draw, left: Field, right: Field, subjects: tuple[Subject, 
     return Arithmetic(FieldRef(left.name, subjects[0]), draw.pick(tuple(ArithmeticOperator)), FieldRef(right.name, subjects[1]))
 
 
-def _computed_with_literal(numeric: list[Field], draw: Draw) -> Comparison:
-    left = draw.pick(numeric)
-    right = draw.pick([field for field in numeric if field is not left] or [left])
+def _computed_with_literal(pairs: list[tuple[Field, Field]], draw: Draw) -> Comparison:
+    left, right = draw.pick(pairs)
     operand = _arithmetic(draw, left, right)
     return Comparison(operand, draw.pick(_COMPARATORS), Literal(_result(draw, left, operand.operator, right)))
 
@@ -208,12 +210,16 @@ def _number(draw: Draw, field: Field) -> int | float:
     return number
 
 
-def _computed_with_field(numeric: list[Field], draw: Draw) -> Comparison:
-    # An integer result is compared with an integer field, any other with a float field.
-    third = draw.pick(numeric)
-    kind = type(third.type)
-    same = [field for field in numeric if type(field.type) is kind]
-    left, right = draw.pick(same), draw.pick(numeric if kind is FloatType else same)
+def _triples(numeric: list[Field]) -> Iterator[tuple[Field, Field, Field]]:
+    """Two operands and a third field to compare the result with: an integer field when both are integers, else a float field."""
+    for left, right, third in permutations(numeric, 3):
+        integers = isinstance(left.type, IntegerType) and isinstance(right.type, IntegerType)
+        if isinstance(third.type, IntegerType) is integers:
+            yield left, right, third
+
+
+def _computed_with_field(triples: list[tuple[Field, Field, Field]], draw: Draw) -> Comparison:
+    left, right, third = draw.pick(triples)
     return Comparison(_arithmetic(draw, left, right), draw.pick(_COMPARATORS), FieldRef(third.name))
 
 
@@ -245,6 +251,14 @@ def _scopes(entity: Entity, action: Action) -> list[Scope]:
         elif isinstance(field.type, ReferenceListType) and field.name not in cleared:
             scopes.append(OnEach(field.name))
     return scopes
+
+
+def _targets(draw: Draw, entity: Entity, written: Entity, action: Action, scope: Scope) -> list[Field]:
+    """What an effect may write; mostly what no effect before it writes, so that effects show, and now and then what one does, so that their order shows."""
+    targets = [field for field in written.fields if written is not entity or field.name != action.enum_field]
+    before = {effect.target for effect in action.effects if effect.scope == scope}
+    fresh = [field for field in targets if field.name not in before]
+    return fresh if fresh and draw.chance(0.75) else targets
 
 
 AssignmentForm: TypeAlias = Callable[[Draw], tuple[Field, Assignment]]
@@ -280,9 +294,7 @@ def _operands(entity: Entity, written: Entity, scope: Scope, target: Field) -> I
         readable = [(field, subject) for field, subject in readable if field is not target]
     if isinstance(target.type, IntegerType):
         readable = [(field, subject) for field, subject in readable if isinstance(field.type, IntegerType)]
-    for left in readable:
-        for right in readable:
-            yield left, right
+    return permutations(readable, 2)
 
 
 def _set_value(fields: list[Field], draw: Draw) -> tuple[Field, Assignment]:

@@ -53,6 +53,9 @@ Proposer: TypeAlias = Callable[[Draw, State], Iterator[Change]]
 CONTENTS: Final = 4
 """How many contents are drawn for one target before the next target is tried."""
 
+MOST: Final = 4
+"""The sampler gives an action no more conditions, and no more effects, than this."""
+
 ENTITY_REFERENCE: Final = 0.3
 """How likely a new entity refers to another, or to itself."""
 
@@ -128,8 +131,8 @@ def remove_action(draw: Draw, state: State) -> Iterator[Change]:
 
 
 def add_condition(draw: Draw, state: State) -> Iterator[Change]:
-    """A few new conditions for every action."""
-    for entity, action in draw.shuffled(_actions(state)):
+    """A few new conditions for every action that has not many."""
+    for entity, action in draw.shuffled([pair for pair in _actions(state) if len(pair[1].conditions) < MOST]):
         for _ in range(CONTENTS):
             condition = composing.condition(draw, state, entity)
             if condition is not None:
@@ -143,8 +146,8 @@ def remove_condition(draw: Draw, state: State) -> Iterator[Change]:
 
 
 def add_effect(draw: Draw, state: State) -> Iterator[Change]:
-    """A few new effects for every action."""
-    for entity, action in draw.shuffled(_actions(state)):
+    """A few new effects for every action that has not many."""
+    for entity, action in draw.shuffled([pair for pair in _actions(state) if len(pair[1].effects) < MOST]):
         for _ in range(CONTENTS):
             effect = composing.effect(draw, state, entity, action)
             if effect is not None:
