@@ -21,7 +21,7 @@ def outcomes_from(run: Run) -> tuple[Played, ...]:
     Raises InputError when lock.json cannot be read, or a journal was written by another version.
     """
     asked = asked_of(run.lock())
-    return tuple(_played(folder, asked[folder.cell]) for folder in run.scenarios() if folder.cell in asked)
+    return tuple(outcome_of(folder, asked[folder.cell]) for folder in run.scenarios() if folder.cell in asked)
 
 
 def asked_of(lock: Lock) -> Mapping[str, Asked]:
@@ -41,7 +41,8 @@ def planned_of(lock: Lock) -> Mapping[str, int]:
     return {cell.slug: len(lock.seeds) * lock.repeats for cell in lock.cells}
 
 
-def _played(folder: ScenarioFolder, asked: Asked) -> Played:
+def outcome_of(folder: ScenarioFolder, asked: Asked) -> Played:
+    """One scenario that was begun; see :func:`outcomes_from`."""
     try:
         history: History[Event] = read_journal(folder.journal, Event)
         return played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
