@@ -1,0 +1,142 @@
+"""What a sweep tells while it runs: typed events to one hook. Progress displays and the log listen; nothing waits for them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import attrs
+import structlog
+
+from stamina.config.model import Work
+from stamina.outcome import ScenarioOutcome
+from stamina.turns import Event as TurnEvent
+from stamina.turns import Progress
+
+
+@attrs.frozen
+class ScenarioStarted:
+    """A scenario plays, from ``progress`` on; ``resumed`` when it had been played before."""
+
+    work: Work
+    progress: Progress
+    resumed: bool
+
+
+@attrs.frozen
+class Happened:
+    """An event went to the journal; ``progress`` is after it."""
+
+    work: Work
+    event: TurnEvent
+    progress: Progress
+
+
+@attrs.frozen
+class Waiting:
+    """A scenario pauses after failures of the machinery."""
+
+    work: Work
+    seconds: float
+    reason: str
+
+
+@attrs.frozen
+class ScenarioEnded:
+    """A scenario has ended, or was stopped in between (RUNNING)."""
+
+    work: Work
+    outcome: ScenarioOutcome
+
+
+@attrs.frozen
+class ScenarioCrashed:
+    """A bug ended a scenario; ``traceback`` is kept beside its journal too."""
+
+    work: Work
+    error: str
+    traceback: str
+
+
+@attrs.frozen
+class Held:
+    """Nothing new is started: the host has too little of something."""
+
+    reason: str
+
+
+@attrs.frozen
+class Draining:
+    """Somebody asked to stop: no new turns; what is in flight has ``seconds`` to end."""
+
+    seconds: float
+
+
+Event: TypeAlias = ScenarioStarted | Happened | Waiting | ScenarioEnded | ScenarioCrashed | Held | Draining
+
+Observer: TypeAlias = Callable[[Event], None]
+"""Called in the event loop: quick, and it never raises."""
+
+log = structlog.get_logger()
+
+
+def nobody(event: Event) -> None:
+    """Listens to nothing."""
+
+
+def both(*observers: Observer) -> Observer:
+    """Tells all of them, in order."""
+
+    def tell(event: Event) -> None:
+        for observer in observers:
+            observer(event)
+
+    return tell
+
+
+def to_log(event: Event) -> None:
+    """One line of the log for each event. Prompts and the agent's words are never in it."""
+    match event:
+        case ScenarioStarted():
+            log.info("scenario started", turn=event.progress.turn, resumed=event.resumed)
+        case Happened():
+            log.info(type(event.event).__name__, **attrs.asdict(event.event))
+        case Waiting():
+            log.warning("waiting", seconds=event.seconds, reason=event.reason)
+        case ScenarioEnded():
+            cause = event.outcome.cause
+            log.info("scenario ended", ending=event.outcome.ending.value, cause=cause and cause.value, detail=event.outcome.detail)
+        case ScenarioCrashed():
+            log.error("scenario crashed", error=event.error, traceback=event.traceback)
+        case Held():
+            log.warning("held", reason=event.reason)
+        case Draining():
+            log.warning("draining", seconds=event.seconds)
+
+
+@contextmanager
+def logging_to(path: Path) -> Iterator[None]:
+    """Send structlog to a file of JSON lines for the length of the block; each line carries what is bound to the task (cell, seed, repeat, turn)."""
+    with path.open("a", encoding="utf-8") as file:
+        _configure(file)
+        try:
+            yield
+        finally:
+            structlog.reset_defaults()
+
+
+def _configure(file: io.TextIOWrapper) -> None:
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(default=str),
+        ],
+        logger_factory=structlog.WriteLoggerFactory(file),
+        cache_logger_on_first_use=False,
+    )

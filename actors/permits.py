@@ -1,0 +1,133 @@
+"""Who may do what at the same time: separate permits for scenarios, agent calls, suites and thinking; and a host that must have room."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+import attrs
+import psutil
+import trio
+
+from actors.stopping import Stop
+from stamina.config.model import Sweep
+
+T = TypeVar("T")
+
+HELD_SECONDS: Final = 5.0
+"""How often a host without room is looked at again."""
+
+
+class Compute(Protocol):
+    """Runs our own slow, pure work (making and checking suites, scanning folders) where it holds up nobody."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """The work's result."""
+        ...
+
+
+@attrs.frozen
+class Threads:
+    """:class:`Compute` in worker threads. Few: Python runs one at a time, and each one more makes the event loop wait longer for its turn."""
+
+    limiter: trio.CapacityLimiter
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """The work's result, from a thread."""
+        return await trio.to_thread.run_sync(work, limiter=self.limiter)
+
+
+@attrs.frozen
+class Room:
+    """What the host has left: bytes and inodes on the run's disk, bytes of memory, processes that may still be made (None: no limit)."""
+
+    disk: int
+    inodes: int
+    memory: int
+    processes: int | None = None
+
+    def lacks(self, floor: Room) -> str | None:
+        """One clause that says what there is too little of, None when there is enough. A file system without a count of inodes reports 0."""
+        if self.disk < floor.disk:
+            return f"{self.disk >> 20} MiB of disk are free, {floor.disk >> 20} MiB are needed"
+        if 0 < self.inodes < floor.inodes:
+            return f"{self.inodes} inodes are free, {floor.inodes} are needed"
+        if self.memory < floor.memory:
+            return f"{self.memory >> 20} MiB of memory are available, {floor.memory >> 20} MiB are needed"
+        if self.processes is not None and floor.processes is not None and self.processes < floor.processes:
+            return f"{self.processes} more processes may be made, {floor.processes} are needed"
+        return None
+
+
+FLOOR: Final = Room(disk=1 << 30, inodes=10_000, memory=256 << 20, processes=64)
+"""Below this nothing new is started."""
+
+
+def look(path: Path) -> Room:
+    """The room that this host has now; ``path`` is on the disk that counts."""
+    disk = os.statvfs(path)
+    return Room(disk.f_bavail * disk.f_frsize, disk.f_favail, psutil.virtual_memory().available, _processes_left())
+
+
+def _processes_left() -> int | None:
+    most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    return None if most == resource.RLIM_INFINITY else max(0, most - len(psutil.pids()))
+
+
+@attrs.define
+class Admission:
+    """Keeps new work waiting while the host has no room.
+
+    Args:
+        look: the room there is.
+        held: told each time that something waits, with the reason.
+        stop: ends the waiting; whoever waited asks it before going on.
+    """
+
+    look: Callable[[], Room]
+    held: Callable[[str], None]
+    stop: Stop
+    floor: Room = FLOOR
+    pause: float = HELD_SECONDS
+
+    async def wait(self) -> None:
+        """Return once there is room, or we are asked to stop."""
+        while not self.stop.asked and (reason := self.look().lacks(self.floor)) is not None:
+            self.held(reason)
+            await self.stop.sleep(self.pause)
+
+
+async def at_once() -> None:
+    """An admission that keeps nobody waiting."""
+    await trio.lowlevel.checkpoint()
+
+
+@attrs.define
+class Permits:
+    """The permits of one sweep.
+
+    Attributes:
+        scenarios: alive at once.
+        suites: running at once; they wait for servers, which need processors.
+        admit: waits until the host has room for one more agent call.
+    """
+
+    scenarios: trio.CapacityLimiter
+    suites: trio.CapacityLimiter
+    admit: Callable[[], Awaitable[None]] = at_once
+    _models: dict[str, trio.CapacityLimiter] = attrs.field(factory=dict)
+    _local: trio.CapacityLimiter = attrs.field(factory=lambda: trio.CapacityLimiter(float("inf")))
+
+    def calls(self, model: str | None) -> trio.CapacityLimiter:
+        """The permits for agent calls in flight of one model; a harness without one is bounded by the scenarios alone."""
+        return self._local if model is None else self._models[model]
+
+
+def permits(sweep: Sweep, admit: Callable[[], Awaitable[None]]) -> Permits:
+    """The permits that a sweep asks for."""
+    suites = trio.CapacityLimiter(max(4, 2 * (os.cpu_count() or 1)))
+    models = {name: trio.CapacityLimiter(model.max_in_flight) for name, model in sweep.models.items()}
+    return Permits(trio.CapacityLimiter(sweep.concurrency), suites, admit, models)

@@ -1,0 +1,283 @@
+"""One scenario, played from its journal's last event to its end.
+
+The loop is: ask the turn machine what is next, do it, append what happened to the journal, tell the machine. An event is in the journal before anything is
+done because of it, so a kill at any instant loses at most the call or suite that was under way, and resuming is the same loop. What the agent and its server
+do wrong comes back as values; a failure of the machinery is an event too, and what was going on is repeated in a new sandbox (contract T4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import attrs
+import structlog
+
+from actors.agent import Files, call_agent
+from actors.grading import FEEDBACK, Grader, Test, measure, ran
+from actors.observer import Happened, Observer, ScenarioEnded, ScenarioStarted, Waiting
+from actors.permits import Compute, Permits
+from actors.sandbox import CallLimits, Sandbox, ServerLimits
+from actors.stopping import Stop
+from actors.supervise import Restart, infra_fault
+from actors.tester import TesterLimits, run_suite
+from actors.workspace import restore
+from harnesses.harness import CallContext, Harness, ModelAccess
+from scenario_store.folder import LiveFolder, ScenarioFolder
+from scenario_store.journal import Clock, Journal
+from stamina import domain
+from stamina.config.model import Settings, Work
+from stamina.errors import BenchmarkFault, InputError
+from stamina.outcome import Cause, ScenarioOutcome
+from stamina.turns import (
+    BenchmarkFailed,
+    CallAgent,
+    CallStarted,
+    Ended,
+    Event,
+    FilesRestored,
+    MachineryFailed,
+    Progress,
+    Rules,
+    RunSuite,
+    TurnBegan,
+    advance,
+    next_step,
+    outcome,
+    replay,
+)
+
+log = structlog.get_logger()
+
+PAUSES: Final = Restart(base=2.0, cap=300.0)
+
+SandboxFactory: TypeAlias = Callable[[Work, LiveFolder], AbstractAsyncContextManager[Sandbox]]
+"""Opens a sandbox around a working folder; everything of it is gone when the block ends, the folder stays."""
+
+
+@attrs.frozen
+class Cast:
+    """What one scenario is played with.
+
+    Attributes:
+        work: which one.
+        scenario: what is asked and how it is judged.
+        harness: the adapter of the agent.
+        folder: where it is kept.
+        model: how the agent reaches its model, None for a harness without.
+    """
+
+    work: Work
+    scenario: domain.Scenario
+    harness: Harness
+    folder: ScenarioFolder
+    model: ModelAccess | None = None
+
+
+@attrs.frozen
+class Stage:
+    """What all scenarios of a sweep share.
+
+    Attributes:
+        sandbox: opens sandboxes.
+        permits, compute, stop, observe: see their modules.
+        clock: seconds since 1970, for the journals.
+        pauses: between repetitions after failures of the machinery; its ``attempts`` play no part.
+        test: plays suites.
+    """
+
+    sandbox: SandboxFactory
+    permits: Permits
+    compute: Compute
+    stop: Stop
+    observe: Observer
+    clock: Clock
+    pauses: Restart = PAUSES
+    test: Test = run_suite
+
+
+def rules_of(settings: Settings) -> Rules:
+    """What the turn machine needs to know of a cell's settings."""
+    return Rules(settings.turns, settings.retries, settings.on_exhausted, settings.infra_retries)
+
+
+async def play(cast: Cast, stage: Stage) -> ScenarioOutcome:
+    """Play a scenario from where its journal ends, to its end or until it is asked to stop.
+
+    Raises:
+        InputError: the journal is damaged, or was made by another scenario.
+        InfraError: the journal or the folder cannot be written.
+    """
+    work = cast.work
+    with (
+        structlog.contextvars.bound_contextvars(cell=work.cell.slug, seed=work.seed, repeat=work.repeat),
+        open_journal(cast.folder, stage) as journal,
+    ):
+        playing = _Play(cast, stage, journal, replay(rules_of(work.cell.settings), journal.history.events))
+        stage.observe(ScenarioStarted(work, playing.progress, resumed=bool(journal.history.events)))
+        await playing.run()
+        result = outcome(playing.progress, cell=work.cell.slug, seed=work.seed, repeat=work.repeat)
+        stage.observe(ScenarioEnded(work, result))
+        return result
+
+
+def open_journal(folder: ScenarioFolder, stage: Stage) -> Journal[Event]:
+    """The scenario's journal, for appending."""
+    return Journal.open(folder.journal, Event, clock=stage.clock)
+
+
+@attrs.define
+class _Play:
+    """A scenario under way: what it is played with, and where it is."""
+
+    cast: Cast
+    stage: Stage
+    journal: Journal[Event]
+    progress: Progress
+    pause: float = 0.0
+    plan: domain.TurnPlan | None = None
+    begun: dict[int, str] = attrs.field(init=False)
+    grader: Grader = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        settings, options = self.cast.work.cell.settings, self.cast.scenario.options
+        self.begun = {event.turn: event.digest for event in self.journal.history.events if isinstance(event, TurnBegan)}
+        self.grader = Grader(
+            self.cast.scenario,
+            settings.feedback,
+            ServerLimits(options.start_seconds),
+            TesterLimits(options.answer_seconds),
+            self.stage.compute,
+            self.stage.test,
+        )
+
+    async def run(self) -> None:
+        """Until the end, or until asked to stop; in a new sandbox after each failure of the machinery."""
+        while self.next() is not None:
+            try:
+                async with self.stage.sandbox(self.cast.work, self.cast.folder.live()) as sandbox:
+                    await self.steps(sandbox)
+            except Exception as error:
+                self.failed(error)
+
+    def next(self) -> CallAgent | RunSuite | None:
+        """The next thing to do, None when there is nothing or we are asked to stop."""
+        step = next_step(self.progress)
+        return None if isinstance(step, Ended) or self.stage.stop.asked else step
+
+    async def steps(self, sandbox: Sandbox) -> None:
+        """Steps in one sandbox, to the end or the first failure of the machinery."""
+        while True:
+            await self.wait()
+            step = self.next()
+            if step is None:
+                return
+            try:
+                await self.take(sandbox, step)
+            except BenchmarkFault as fault:
+                self.record(BenchmarkFailed(step.turn, str(fault)))
+
+    async def take(self, sandbox: Sandbox, step: CallAgent | RunSuite) -> None:
+        """One step."""
+        with structlog.contextvars.bound_contextvars(turn=step.turn, attempt=step.attempt):
+            if isinstance(step, CallAgent):
+                await self.call(sandbox, step)
+            else:
+                await self.grade(sandbox, step)
+
+    async def call(self, sandbox: Sandbox, step: CallAgent) -> None:
+        """One agent call."""
+        prompt = await self.prompt(step)
+        async with self.stage.permits.calls(self.cast.work.cell.agent.model):
+            await self.stage.permits.admit()
+            if self.stage.stop.asked:
+                return
+            folder = self.cast.folder.attempt(step.turn, step.attempt, step.call)
+            await self.restore(sandbox, step)
+            self.record(CallStarted(step.turn, step.attempt, step.call))
+            workspace, home = sandbox.inside
+            session, model = self.progress.session, self.cast.model
+            context = CallContext(step.turn, step.attempt, step.call, prompt, session, workspace, home, model)
+            limits = CallLimits(self.cast.work.cell.settings.call_seconds)
+            event = await call_agent(self.cast.harness, sandbox, context, limits=limits, files=Files(folder), compute=self.stage.compute)
+        self.record(event)
+
+    async def grade(self, sandbox: Sandbox, step: RunSuite) -> None:
+        """One suite run. Its files are written before the event that makes the next prompt read them."""
+        folder = self.cast.folder.latest(step.turn, step.attempt) or self.cast.folder.attempt(step.turn, step.attempt, 0)
+        async with self.stage.permits.suites:
+            graded = await self.grader.grade(sandbox, step.turn, folder)
+        await self.grader.keep(graded, folder)
+        known = self.cast.folder.path / "lines.json"
+        self.record(await measure(sandbox, graded.server, step.turn, step.attempt, known=known, compute=self.stage.compute), sync=False)
+        self.record(ran(graded, step.turn, step.attempt))
+
+    async def prompt(self, step: CallAgent) -> str:
+        """The turn's request, or the feedback on the attempt before."""
+        plan = await self.begin_turn(step.turn)
+        if step.attempt == 0:
+            return plan.prompt
+        folder = self.cast.folder.latest(step.turn, step.attempt - 1)
+        return _read_feedback(folder, step)
+
+    async def begin_turn(self, turn: int) -> domain.TurnPlan:
+        """The turn's plan, recorded when it is new. Raises InputError when the journal knows another scenario's."""
+        if self.plan is None or self.plan.turn != turn:
+            self.plan = await self.stage.compute(lambda: self.cast.scenario.turn(turn))
+        plan = self.plan
+        known = self.begun.get(turn)
+        if known is None:
+            self.begun[turn] = plan.digest
+            self.record(TurnBegan(turn, plan.digest, plan.short))
+        elif known != plan.digest:
+            raise InputError(
+                f"{self.cast.folder.journal}: turn {turn} was played with another state (digest {known[:12]}, now {plan.digest[:12]}), so this scenario was "
+                "made by another version of stamina. Use the version that lock.json names"
+            )
+        return plan
+
+    async def restore(self, sandbox: Sandbox, step: CallAgent) -> None:
+        """Put the benchmark's files back (L3); before the very first call they are laid, not restored."""
+        changed = await self.stage.compute(lambda: restore(sandbox.workspace, self.cast.scenario.files))
+        first = (step.turn, step.attempt, step.call) == (0, 0, 0)
+        if changed and not first:
+            self.record(FilesRestored(step.turn, step.attempt, changed))
+
+    def record(self, event: Event, *, sync: bool = True) -> None:
+        """Append, then tell the machine and whoever listens. A failure that consumes no retry calls for a pause."""
+        self.journal.append(event, sync=sync)
+        failures = self.progress.failures.count
+        self.progress = advance(self.progress, event)
+        if self.progress.failures.count > failures:
+            self.pause = self.stage.pauses.delay(self.progress.failures.count)
+        self.stage.observe(Happened(self.cast.work, event, self.progress))
+
+    def failed(self, error: Exception) -> None:
+        """Record a failure of the machinery; raise what is none."""
+        fault = infra_fault(error)
+        if fault is None:
+            raise error
+        step = self.next()
+        if step is None:
+            log.warning("the sandbox failed after the end", reason=str(fault))
+        else:
+            self.record(MachineryFailed(step.turn, step.attempt, Cause(fault.cause), str(fault)))
+
+    async def wait(self) -> None:
+        """The pause that a failure called for; being asked to stop ends it."""
+        if self.pause:
+            self.stage.observe(Waiting(self.cast.work, self.pause, self.progress.failures.detail))
+            await self.stage.stop.sleep(self.pause)
+            self.pause = 0.0
+
+
+def _read_feedback(folder: Path | None, step: CallAgent) -> str:
+    path = (folder or Path()) / FEEDBACK
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"the feedback on turn {step.turn}, attempt {step.attempt - 1} is missing ({path}: {error.strerror}). Put back a copy of it"
+        ) from error
