@@ -45,10 +45,14 @@ class Transition:
         """The turn's state."""
         return self.states[-1]
 
+    def steps(self) -> Iterator[tuple[State, Change, State]]:
+        """Each change with the states before and after it."""
+        return zip(self.states, self.changes, self.states[1:], strict=False)
+
 
 def initial(options: ScenarioOptions) -> State:
     """The state of turn 0: 2 or 3 entities of 4 or 5 fields, 1 or 2 analytics, enums, at most one relationship, at most two actions (S4)."""
-    draw = _root(options).at("initial")
+    draw = root(options).at("initial")
     state = _entities(draw)
     for number in range(draw.integer(1, 2)):
         state = _must(_valid(add_analytics(draw.at("analytics", number), state), state, Footprint()))[1]
@@ -64,7 +68,7 @@ def sample_turn(state: State, options: ScenarioOptions, turn: int) -> tuple[Chan
 
 def sample_transition(state: State, options: ScenarioOptions, turn: int) -> Transition:
     """:func:`sample_turn` with the states in between."""
-    draw = _root(options).at("turn", turn)
+    draw = root(options).at("turn", turn)
     states, changes, taken = [state], list[Change](), Footprint()
     for number in range(options.changes_per_turn):
         found = _next(draw.at(number), states[-1], dict(WEIGHTS[options.sampler]), taken)
@@ -77,7 +81,8 @@ def sample_transition(state: State, options: ScenarioOptions, turn: int) -> Tran
     return Transition(tuple(changes), tuple(states), short=len(changes) < options.changes_per_turn)
 
 
-def _root(options: ScenarioOptions) -> Draw:
+def root(options: ScenarioOptions) -> Draw:
+    """The stream of chance of a scenario; its places are ``initial``, ``turn`` and ``suite``."""
     return Draw("rest", options.seed_salt, options.seed)
 
 
