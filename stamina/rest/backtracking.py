@@ -81,7 +81,12 @@ def solve(variables: Sequence[Variable], constraints: Sequence[Constraint], budg
     """Assign all variables so that all constraints hold. False when there is no way among the candidates, or the budget is spent."""
     if not all(constraint.test() for constraint in constraints if not constraint.over):
         return False
-    return all(_solve_group(*group, budget) for group in _groups(variables, constraints))
+    domains: dict[Variable, tuple[Json, ...]] = {}
+    for variable in variables:
+        domains[variable] = _narrowed(variable, [each for each in constraints if each.over == (variable,)], budget)
+        if not domains[variable]:
+            return False
+    return all(_solve_group(*group, domains, budget) for group in _groups(variables, constraints))
 
 
 def _groups(variables: Sequence[Variable], constraints: Sequence[Constraint]) -> list[tuple[list[Variable], list[Constraint]]]:
@@ -105,12 +110,9 @@ def _groups(variables: Sequence[Variable], constraints: Sequence[Constraint]) ->
     return list(groups.values())
 
 
-def _solve_group(variables: list[Variable], constraints: list[Constraint], budget: Budget) -> bool:
-    narrowed = {variable: _narrowed(variable, [each for each in constraints if each.over == (variable,)], budget) for variable in variables}
-    if not all(narrowed.values()):
-        return False
+def _solve_group(variables: list[Variable], constraints: list[Constraint], domains: dict[Variable, tuple[Json, ...]], budget: Budget) -> bool:
     # Fewest candidates first: what can hardly move is fixed before what can.
-    order = sorted(variables, key=lambda variable: len(narrowed[variable]))
+    order = sorted(variables, key=lambda variable: len(domains[variable]))
     place = {variable: number for number, variable in enumerate(order)}
     due: list[list[Constraint]] = [[] for _ in order]
     touching: list[list[Constraint]] = [[] for _ in order]
@@ -119,7 +121,7 @@ def _solve_group(variables: list[Variable], constraints: list[Constraint], budge
         due[max(place[variable] for variable in constraint.over)].append(constraint)
         for variable in constraint.over if len(constraint.over) > 1 else ():
             touching[place[variable]].append(constraint)
-    return _Search(order, narrowed, place, due, touching, budget).run(0)
+    return _Search(order, domains, place, due, touching, budget).run(0)
 
 
 def _narrowed(variable: Variable, unary: list[Constraint], budget: Budget) -> tuple[Json, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+import attrs
+
 from stamina.exchange import Json
 from stamina.rest.schema import BooleanType, DatetimeType, EnumType, Field, FieldType, FloatType, IntegerType, ScalarType, StringType
 from stamina.rest.values import checker, is_instant
@@ -44,21 +46,28 @@ def fits(field: Field, value: Json) -> bool:
     return checker(field)(value, _no_ids) is None and tame(value)
 
 
-def candidates(field: Field, near: Iterable[Json], rank: int) -> tuple[Json, ...]:
-    """Distinct values that a scalar field takes, best first.
+@attrs.frozen
+class Domain:
+    """Distinct values that a scalar field takes: ordinary ones, and those next to the literals and bounds that matter."""
 
-    Args:
-        field: not a reference and not a list.
-        near: values of any type that matter, such as literals; those of other types are passed over.
-        rank: fields with different ranks start with different values where they can.
-    """
-    check = checker(field)
+    ordinary: tuple[Json, ...]
+    telling: tuple[Json, ...]
+
+    def turned(self, rank: int) -> tuple[Json, ...]:
+        """All of them, best first; places with different ranks start with different values where they can."""
+        turn = rank % max(1, len(self.ordinary))
+        return self.ordinary[turn:] + self.ordinary[:turn] + self.telling
+
+
+def domain(field: Field, near: Iterable[Json]) -> Domain:
+    """The domain of a field that is neither a reference nor a list. ``near`` are values that matter; those of other types are passed over."""
     kind: ScalarType = field.type  # type: ignore[assignment]  # the caller's duty
-    first = [value for value in _ordinary(kind) if check(value, _no_ids) is None]
-    turn = rank % max(1, len(first))
-    wanted = [*first[turn:], *first[:turn], *around_all(kind, [*near, *bounds(kind)])]
+    check = checker(field)
     # Keyed by text, for True and 1 are the same key but not the same value.
-    return tuple({str(value): value for value in wanted if tame(value) and check(value, _no_ids) is None}.values())
+    ordinary = {str(value): value for value in _ordinary(kind)}
+    telling = {str(value): value for value in around_all(kind, [*near, *bounds(kind)]) if str(value) not in ordinary}
+    good = [tuple(value for value in values.values() if tame(value) and check(value, _no_ids) is None) for values in (ordinary, telling)]
+    return Domain(*good)
 
 
 def around_all(kind: ScalarType, wishes: Iterable[Json]) -> Iterator[Json]:

@@ -7,7 +7,7 @@ variables that it depends on and can be tested as soon as those have values.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -15,13 +15,14 @@ import attrs
 
 from stamina.exchange import Json
 from stamina.rest.backtracking import Constraint, Gap, Variable
-from stamina.rest.candidates import FLOAT_LIMIT, GRAIN, bounds, distance, fits, tame
+from stamina.rest.candidates import GRAIN, distance, fits, tame
 from stamina.rest.expressions import (
     Arithmetic,
     ArithmeticOperator,
     Comparison,
     Compute,
     Condition,
+    Count,
     Effect,
     FieldRef,
     IncrementBy,
@@ -35,10 +36,10 @@ from stamina.rest.expressions import (
     Subject,
     Sum,
 )
+from stamina.rest.reach import contradictory
 from stamina.rest.scenes import Question, Scene
 from stamina.rest.schema import Field, FloatType, IntegerType
 from stamina.rest.semantics import Object, arithmetic, compare, is_met, value_of
-from stamina.rest.values import may_be_null
 
 Pattern: TypeAlias = tuple[bool | None, ...]
 """For each item of a list, whether the sub-condition of a quantifier must hold for it; None leaves it open."""
@@ -82,25 +83,30 @@ def conditions_met(question: Question, scene: Scene, chosen: dict[int, Pattern])
         elif question.wish.edge is not None and question.wish.edge[0] == index:
             demands.append(_on_edge(scene, condition, question.wish.edge[1]))
         else:
-            demands.append(Constraint((), partial(_within_reach, scene, condition, wanted)))
             demands.append(_condition(scene, condition, wanted=wanted))
     return demands
 
 
-def _within_reach(scene: Scene, condition: Condition, wanted: bool) -> bool:  # noqa: FBT001  # bound by partial
-    """Whether a sum can be large or small enough for this many items; saves a search that cannot end well. True for anything else."""
-    if not isinstance(condition, Comparison) or not isinstance(condition.left, Sum) or not isinstance(condition.right, Literal):
-        return True
-    items, mark = scene.behind[condition.left.list_field], condition.right.value
-    if not items or isinstance(mark, str):
-        return True
-    field = scene.field(items[0], condition.left.field)
-    # A bound that is missing is no limit; a null adds nothing.
-    low, high = bounds(field.type)
-    lowest = -FLOAT_LIMIT if low is None else len(items) * (min(low, 0) if may_be_null(field) else low)
-    highest = FLOAT_LIMIT if high is None else len(items) * (max(high, 0) if may_be_null(field) else high)
-    points = (lowest, highest, min(max(mark, lowest), highest), min(max(mark + GRAIN, lowest), highest))
-    return any(compare(point, condition.comparator, mark) is wanted for point in points)
+def impossible(question: Question, scene: Scene) -> bool:
+    """Whether the bounds of the fields alone show that the conditions cannot be as wished in a scene of this shape."""
+    wish, conditions = question.wish, question.action.conditions
+    wanted = tuple((each, index != wish.unmet) for index, each in enumerate(conditions) if wish.edge is None or index != wish.edge[0])
+    fields = question.fields_of()
+    behind = {name: (len(items), fields[scene.seen.targets[name]]) for name, items in scene.behind.items()}
+    return contradictory(wanted, fields[question.owner], behind)
+
+
+def alone(question: Question, scene: Scene) -> list[Constraint]:
+    """The conditions over the acting object's own scalar fields, which are the same in every shape."""
+    shaped = scene.seen.targets
+    kept = [(index, each) for index, each in enumerate(question.action.conditions) if not isinstance(each, Quantified) and not _reads(each, shaped)]
+    return [_condition(scene, each, wanted=index != question.wish.unmet) for index, each in kept if question.wish.edge is None]
+
+
+def _reads(condition: Comparison | NullCheck, shaped: Container[str]) -> bool:
+    """Whether the condition depends on the acting object's references or lists."""
+    operands = _operands(condition)
+    return any(isinstance(each, Count | Sum) or (isinstance(each, FieldRef) and each.field in shaped) for each in operands)
 
 
 def _condition(scene: Scene, condition: Comparison | NullCheck, *, wanted: bool, item: Object | None = None) -> Constraint:

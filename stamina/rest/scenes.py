@@ -16,7 +16,7 @@ import attrs
 
 from stamina.exchange import Json
 from stamina.rest.backtracking import Variable
-from stamina.rest.candidates import around, bounds, candidates, fits
+from stamina.rest.candidates import Domain, around, bounds, domain, fits
 from stamina.rest.expressions import (
     Arithmetic,
     Assignment,
@@ -36,7 +36,7 @@ from stamina.rest.expressions import (
     Sum,
 )
 from stamina.rest.schema import Action, Entity, Field, ReferenceListType, ReferenceType, State
-from stamina.rest.semantics import Object, Store, View
+from stamina.rest.semantics import Object, Store, View, compare
 from stamina.rest.values import may_be_null
 from stamina.rest.worlds import FieldsOf, Link, World, WorldObject
 
@@ -184,7 +184,7 @@ def shapes(question: Question) -> Iterator[Shape]:
     """The shapes worth trying, the most telling first: references that lead somewhere, lists of two."""
     own = question.fields_of()[question.owner]
     references = [own[name] for name in question.mentions.this if isinstance(own[name].type, ReferenceType | ReferenceListType)]
-    options = [_options(field, question) for field in references]
+    options = [[form for form in _options(field, question) if _is_allowed(field.name, form, question)] for field in references]
     for choice in itertools.product(*options):
         yield dict(zip((field.name for field in references), choice, strict=True))
 
@@ -198,15 +198,31 @@ def _options(field: Field, question: Question) -> tuple[Single | int | None, ...
     return (Single.NOTHING,) if field.name in wish.nulls else (Single.ANOTHER, Single.NOTHING)
 
 
+def _is_allowed(name: str, form: Single | int | None, question: Question) -> bool:
+    """Whether the conditions that look at nothing but this reference or the length of this list are as wished."""
+    for index, condition in enumerate(question.action.conditions):
+        wanted = index != question.wish.unmet
+        match condition:
+            case NullCheck(FieldRef(field), is_null) if field == name:
+                met = (form is Single.NOTHING) is is_null
+            case Comparison(Count(field), comparator, Literal(value)) if field == name and (question.wish.edge is None or question.wish.edge[0] != index):
+                met = compare(1 if form is None else form, comparator, value)
+            case _:
+                continue
+        if met is not wanted:
+            return False
+    return True
+
+
 def _sizes(list_field: str, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
     """Two items tell any from all and a first from a last; other lengths only where a condition may ask for them."""
-    sizes = [2, 3, 1, 0]
+    sizes = [2, 1, 0]
     for condition in conditions:
         match condition:
             case Comparison(Count(name), _, Literal(int(value))) if name == list_field:
-                sizes += [value, value + 1, value - 1]
+                sizes += [3, value, value + 1, value - 1]
             case Comparison(Sum(name)) if name == list_field:
-                sizes += [4, 6, 9, MAX_ITEMS]
+                sizes += [3, 4, 6, 9, MAX_ITEMS]
     return tuple(size for size in dict.fromkeys(sizes) if 0 <= size <= MAX_ITEMS)
 
 
@@ -219,6 +235,21 @@ class Placed:
     names: tuple[str, ...]
 
 
+class Domains:
+    """The candidates of each field for one question, worked out once for all of its scenes."""
+
+    def __init__(self, question: Question) -> None:
+        self._near = (*_literals(question.action), *_bounds(question.fields_of()))
+        self._known: dict[tuple[str, str], Domain] = {}
+
+    def of(self, entity: str, field: Field) -> Domain:
+        """The candidates of a scalar field of an entity."""
+        known = self._known.get((entity, field.name))
+        if known is None:
+            known = self._known[entity, field.name] = domain(field, self._near)
+        return known
+
+
 class Scene:
     """The objects of one shape. Variables are its scalar fields that matter; their values are in the objects.
 
@@ -228,10 +259,10 @@ class Scene:
         behind: the objects that each reference or list of the acting object leads to.
     """
 
-    def __init__(self, question: Question, shape: Shape) -> None:
+    def __init__(self, question: Question, shape: Shape, domains: Domains) -> None:
         self._question = question
+        self._domains = domains
         self._fields = question.fields_of()
-        self._near = (*_literals(question.action), *_bounds(self._fields))
         self._placed: list[Placed] = []
         self._links: dict[str, str | tuple[str, ...]] = {}
         main: Object = {"id": MAIN}
@@ -290,20 +321,20 @@ class Scene:
         rank = len(self._placed) * _OBJECT_STRIDE
         for number, name in enumerate(names):
             if name not in place:
-                self.variables[id(place), name] = self._variable(place, self._fields[entity][name], rank + number)
+                self.variables[id(place), name] = self._variable(entity, place, self._fields[entity][name], rank + number)
         self._placed.append(Placed(entity, place, names))
         return place
 
-    def _variable(self, place: Object, field: Field, rank: int) -> Variable:
+    def _variable(self, entity: str, place: Object, field: Field, rank: int) -> Variable:
         if isinstance(field.type, ReferenceType | ReferenceListType):
             spare = self._spare(field.type.target)
-            domain: tuple[Json, ...] = (spare, None) if isinstance(field.type, ReferenceType) else ([spare], [])
-            return Variable(place, field.name, domain, _nothing)
-        return Variable(place, field.name, self._domain(place, field, rank), partial(_fitting, field))
+            choice: tuple[Json, ...] = (spare, None) if isinstance(field.type, ReferenceType) else ([spare], [])
+            return Variable(place, field.name, choice, _nothing)
+        return Variable(place, field.name, self._domain(entity, place, field, rank), partial(_fitting, field))
 
-    def _domain(self, place: Object, field: Field, rank: int) -> tuple[Json, ...]:
+    def _domain(self, entity: str, place: Object, field: Field, rank: int) -> tuple[Json, ...]:
         question = self._question
-        values = candidates(field, self._near, rank)
+        values = self._domains.of(entity, field).turned(rank)
         nothing: tuple[Json, ...] = (None,) if may_be_null(field) else ()
         if place is self.main and field.name == question.action.enum_field:
             return nothing if question.wish.stage is Stage.NULL else _staged(values, question)

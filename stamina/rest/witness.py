@@ -20,9 +20,9 @@ from stamina.errors import InvalidState
 from stamina.exchange import Json
 from stamina.rest.backtracking import Budget, Constraint, solve
 from stamina.rest.candidates import fits
-from stamina.rest.demands import Demands, conditions_met, effects_shown, patterns
+from stamina.rest.demands import Demands, alone, conditions_met, effects_shown, impossible, patterns
 from stamina.rest.expressions import Comparison, Condition, Count, FieldRef, Literal, Operand, Quantified, Sum
-from stamina.rest.scenes import MAIN, Question, Scene, Stage, Wish, ask, shapes
+from stamina.rest.scenes import MAIN, Domains, Question, Scene, Stage, Wish, ask, shapes
 from stamina.rest.schema import Action, Entity, ReferenceListType, ReferenceType, State
 from stamina.rest.semantics import View, is_met, reference_targets, refusal, run_effect, written
 from stamina.rest.values import checker, may_be_null
@@ -44,13 +44,13 @@ __all__ = [
     "wrong_state",
 ]
 
-STEPS: Final = 12_000
+STEPS: Final = 6_000
 """Candidates tried for one world at most; a few dozen are usual."""
 
-SHAPE_STEPS: Final = 2_500
+SHAPE_STEPS: Final = 1_500
 """Candidates tried for one shape and pattern, so that one that cannot be does not starve the others."""
 
-EXTRA_STEPS: Final = 800
+EXTRA_STEPS: Final = 500
 """Candidates tried for what a world should have, but need not."""
 
 MAX_SHAPES: Final = 48
@@ -159,9 +159,13 @@ def _list_of(condition: Condition) -> str | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _find(question: Question) -> World | None:
     """The first world of the most telling shape that has one."""
-    budget = Budget(STEPS)
-    for shape in itertools.islice(shapes(question), MAX_SHAPES):
-        scene = Scene(question, shape)
+    budget, domains = Budget(STEPS), Domains(question)
+    for number, shape in enumerate(itertools.islice(shapes(question), MAX_SHAPES)):
+        scene = Scene(question, shape, domains)
+        if number == 0 and not solve(list(scene.variables.values()), alone(question, scene), Budget(STEPS)):
+            return None
+        if impossible(question, scene):
+            continue
         demands = effects_shown(question, scene)
         for chosen in patterns(question, scene):
             if _settle(scene, conditions_met(question, scene, chosen), demands, question, budget):
