@@ -48,7 +48,7 @@ from stamina.rest.schema import (
 )
 from stamina.rest.validate import problems_after
 
-__all__ = ["Consequence", "Footprint", "apply", "compatible", "consequences", "footprint"]
+__all__ = ["Consequence", "Footprint", "apply", "compatible", "consequences", "footprint", "transformed"]
 
 T = TypeVar("T")
 
@@ -58,13 +58,14 @@ BOUNDED: Final = (StringType, IntegerType, FloatType, DatetimeType)
 
 def apply(state: State, change: Change) -> State:
     """The state after ``change``. Raises InvalidChange, with the rule and the reason, when the change does not fit or its result would not be valid."""
-    after = _result(state, change)
+    after = transformed(state, change)
     for problem in problems_after(state, after, renaming=isinstance(change, RenameEntity | RenameField)):
         raise InvalidChange("D5" if isinstance(change, ChangeConstraints) else problem.rule, problem.reason)
     return after
 
 
-def _result(state: State, change: Change) -> State:
+def transformed(state: State, change: Change) -> State:
+    """The state after a change that is known to be valid: nothing is checked but that what it names is there (InvalidChange)."""
     match change:
         case AddEntity():
             return _add_entity(state, change.entity)

@@ -33,12 +33,12 @@ ChangeType: TypeAlias = type[Change]
 
 @attrs.frozen
 class Reach:
-    """How much of an API a typical change of one type touches.
+    """How much of an API that stands already a typical change of one type touches; what is new counts once, however large it is.
 
     Attributes:
         rules: that the agent's server must keep differently afterwards.
-        names: that come, go or move.
-        paths: likewise.
+        names: that come, go or move, and those that the change builds on.
+        paths: that come, go or move.
     """
 
     rules: int
@@ -58,9 +58,8 @@ SHRINKING: Final[tuple[ChangeType, ...]] = (DeleteEntity, DeleteField, DeleteAna
 """The change types that take something away."""
 
 REACH: Final[Mapping[ChangeType, Reach]] = {
-    # CRUD over two paths, five fields with a rule or two each.
-    AddEntity: Reach(rules=8, names=6, paths=2),
-    DeleteEntity: Reach(rules=8, names=6, paths=4),
+    AddEntity: Reach(rules=1, names=3, paths=2),
+    DeleteEntity: Reach(rules=2, names=3, paths=3),
     RenameEntity: Reach(rules=2, names=4, paths=8),
     AddField: Reach(rules=2, names=1, paths=0),
     DeleteField: Reach(rules=3, names=2, paths=1),
