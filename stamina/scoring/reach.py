@@ -71,15 +71,14 @@ def ended_by_itself(outcome: ScenarioOutcome) -> bool:
 
 def shares_passed(outcome: ScenarioOutcome) -> tuple[float, ...]:
     """Passed tests / tests of each turn's last attempt, for turns 0..N; 0 for turns never reached (T6)."""
-    shares = [turn.attempts[-1] for turn in outcome.turns[: outcome.turns_planned + 1]]
+    shares = [turn.attempts[-1] for turn in outcome.turns]
     reached = tuple(last.tests_passed / last.tests_total if last.tests_total else 0.0 for last in shares)
     return reached + (0.0,) * (outcome.turns_planned + 1 - len(reached))
 
 
 def _prefix(outcome: ScenarioOutcome, retries: int) -> int:
-    turns = outcome.turns[: outcome.turns_planned + 1]
-    failed = (number for number, turn in enumerate(turns) if turn.retries_used is None or turn.retries_used > retries)
-    return next(failed, len(turns))
+    failed = (number for number, turn in enumerate(outcome.turns) if turn.retries_used is None or turn.retries_used > retries)
+    return next(failed, len(outcome.turns))
 
 
 def _failed_by(outcome: ScenarioOutcome, turn: int) -> Cause:

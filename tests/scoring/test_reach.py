@@ -55,6 +55,13 @@ def test_everything_passed_is_n_plus_one_turns() -> None:
     assert ended_by_itself(played)
 
 
+def test_nothing_can_be_cut_off_behind_the_last_turn() -> None:
+    """A fault after every turn was passed takes nothing away, and leaves nothing open."""
+    played = scenario(OK, OK, OK, OK, OK, ending=Ending.CRASHED, cause=Cause.BENCHMARK)
+    assert reach(played, 0) == Reach(5, open=False)
+    assert stopped_by(played) is None
+
+
 def test_a_censored_scenario_is_open_only_where_the_agent_had_not_failed_yet() -> None:
     """Cut off in turn 3 after its first attempt failed: with no retries that turn was lost, with more it might have passed."""
     played = scenario(OK, ONE, OK, (False,), ending=Ending.CENSORED, cause=Cause.PROVIDER)

@@ -168,8 +168,8 @@ def test_a_journal_folds_to_outcome_lines_and_mismatched_turns() -> None:
         SuiteRan(0, 0, 1, 1),
         WorkspaceMeasured(1, 0, {"python": 10, "go": 5}, 5, 0, program="server", program_language="go"),
         WorkspaceMeasured(1, 1, {"python": 10, "go": 7}, 2, 0, program="server", program_language="go"),
-        WorkspaceMeasured(1, 2, {"go": 7}, 0, 10),
-        BenchmarkFailed(1, "the suite contradicts the truth"),
+        WorkspaceMeasured(2, 0, {"go": 7}, 0, 10),
+        BenchmarkFailed(2, "the suite contradicts the truth"),
     ]
     found = played(Asked("3", Rules(4, 2), Language.PYTHON), events, cell="a", seed=7, repeat=1)
     assert (found.version, found.lines, found.mismatches) == ("3", 7, (1,))

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenario_store.journal import History, Journal, JournalUnknown, read_journal
-from scenario_store.record import JournalDamaged, decode
+from scenario_store.record import JournalDamaged, decode, encode
 from stamina.errors import HostFault, InputError
 from stamina.outcome import Cause
 from stamina.turns import CallExpired, SuiteRan, TurnBegan, WorkspaceMeasured
@@ -32,12 +32,12 @@ class Said:
 
 @attrs.frozen
 class Circle:
-    radius: float
+    size: float
 
 
 @attrs.frozen
 class Square:
-    side: int
+    size: float
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class Drawn:
 Event: TypeAlias = Said | Drawn
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
-shapes = st.builds(Circle, st.floats(allow_nan=False, allow_infinity=False)) | st.builds(Square, st.integers())
+shapes = st.builds(Circle, st.floats(allow_nan=False, allow_infinity=False)) | st.builds(Square, st.integers().map(float))
 events = st.builds(Said, texts) | st.builds(Drawn, shapes, st.none() | texts)
 
 
@@ -129,7 +129,7 @@ def test_an_event_of_another_union_is_refused(tmp_path: Path) -> None:
     assert read(tmp_path / "journal.jsonl").events == (Said("still works"),)
 
 
-THREE = [Said("one"), Drawn(Square(2), "0" * 32), Said('three {"digest":"')]
+THREE = [Said("one"), Drawn(Square(2.0), "0" * 32), Said('three {"digest":"')]
 
 
 def test_a_cut_at_any_byte_loses_at_most_the_record_it_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +195,32 @@ def test_a_line_that_is_missing_doubled_or_moved_is_noticed(tmp_path: Path, edit
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(edit(lines)))  # type: ignore[operator]
     with pytest.raises(JournalDamaged, match="missing, doubled or moved"):
+        read(path)
+
+
+def test_a_line_of_another_journal_is_noticed(tmp_path: Path) -> None:
+    """A whole record in the right place of the wrong journal does not fit its neighbours."""
+    ours, theirs = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"
+    write(ours, THREE)
+    write(theirs, [Said("other")])
+    lines = ours.read_bytes().splitlines(keepends=True)
+    ours.write_bytes(b"".join([lines[0], lines[1], theirs.read_bytes().splitlines(keepends=True)[1], lines[3]]))
+    with pytest.raises(JournalDamaged, match="record 1 stands where record 2 belongs"):
+        read(ours)
+    ours.write_bytes(b"".join([lines[0], theirs.read_bytes().splitlines(keepends=True)[1], *lines[2:]]))
+    with pytest.raises(JournalDamaged, match="record 2"):
+        read(ours)
+
+
+def test_a_forged_number_is_noticed(tmp_path: Path) -> None:
+    """A record with a good checksum and a good predecessor still has to have its own number."""
+    path = tmp_path / "journal.jsonl"
+    write(path, [Said("a")])
+    last = decode(path.read_bytes().splitlines()[-1])
+    assert last is not None
+    with path.open("ab") as file:
+        file.write(encode(7, 0.0, "Said", {"text": "b"}, last.digest)[1])
+    with pytest.raises(JournalDamaged, match="record 7 stands where record 2 belongs"):
         read(path)
 
 
@@ -265,8 +291,12 @@ def test_a_full_disk_is_the_hosts_fault_and_leaves_no_half_record(tmp_path: Path
             journal.append(Said("x" * 5000))
         assert path.stat().st_size == size
         journal.append(Said("after"))
+    with Journal[Event].open(path, Event, clock=clock) as journal:
+        with pytest.raises(HostFault):
+            journal.append(Said("x" * 5000))
+        journal.append(Said("again"))
     history = read(path)
-    assert (history.events, history.torn) == ((Said("before"), Said("after")), 0)
+    assert (history.events, history.torn) == ((Said("before"), Said("after"), Said("again")), 0)
 
 
 def test_a_failed_sync_needs_the_journal_to_be_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,14 +155,17 @@ def test_a_cell_that_cannot_name_a_folder_is_refused(run: Run, cell: str) -> Non
 
 def test_a_result_is_replaced_whole_or_not_at_all(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk fails in the middle the old result stands and nothing is left beside it."""
-    run.write_result(b"old")
+    run.write_result(b"older and longer")
+    with run.result_file.open("rb") as reader:
+        run.write_result(b"old")
+        assert reader.read() == b"older and longer"
     before = sorted(path.name for path in run.path.iterdir())
     with monkeypatch.context() as patch:
         patch.setattr(atomic, "write_all", _half)
         with pytest.raises(HostFault, match=r"cannot write .*result\.json: No space left"):
             run.write_result(b"new and longer")
     assert run.result_file.read_bytes() == b"old"
-    assert sorted(path.name for path in run.path.iterdir()) == before
+    assert sorted(path.name for path in run.path.iterdir()) == before == ["live", "lock.json", "result.json", "scenarios", "sweep.toml"]
 
 
 def _half(descriptor: int, data: bytes) -> None:
