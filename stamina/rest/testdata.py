@@ -26,6 +26,7 @@ from stamina.rest.schema import (
     ReferenceType,
     StringType,
 )
+from stamina.rest.values import is_instant
 
 UNIT: Final = 1 / 1024
 """The step between two test floats (V8): exact in binary, so that sums are exact too."""
@@ -201,12 +202,14 @@ def _exactly(size: int) -> str:
 def wrong(field: Field, number: int) -> tuple[Probe, ...]:
     """Values of the wrong type or form; each is chosen so that a server that converted it would find it within the bounds (V1, V2, V4, V5).
 
-    The first ones are the conversions that languages offer; the last is a container, array or object by ``number``.
+    The first ones are the conversions that languages offer. ``number`` picks among those that show the same.
     """
     value = ordinary(field, number)
+    probes = _wrong(field, value, number)
+    if isinstance(field.type, EnumType | DatetimeType):
+        return probes
     container: Json = [value] if number % 2 else {"value": value}
-    shape = Probe(container, f"{field.name} is an {'array' if number % 2 else 'object'}")
-    return (*_wrong(field, value, number), shape)
+    return (*probes, Probe(container, f"{field.name} is an {'array' if number % 2 else 'object'}"))
 
 
 def _wrong(field: Field, value: Json, number: int) -> tuple[Probe, ...]:
@@ -220,11 +223,11 @@ def _wrong(field: Field, value: Json, number: int) -> tuple[Probe, ...]:
         case FloatType():
             return Probe(str(value), f"{name} is a string"), Probe(_boolean_in(field.type), f"{name} is a boolean")
         case BooleanType():
-            return Probe(json.dumps(value), f"{name} is a string"), Probe(1, f"{name} is a number"), Probe(0, f"{name} is a number")
+            return Probe(json.dumps(value), f"{name} is a string"), Probe(number % 2, f"{name} is a number")
         case DatetimeType():
-            return _wrong_instants(field, value, number)
+            return _wrong_instants(name, field.type, value, number)
         case EnumType():
-            return _wrong_choices(field, field.type, number)
+            return _wrong_choices(name, field.type, number)
         case _:
             return ()
 
@@ -239,28 +242,25 @@ def _number_like(kind: StringType) -> int:
     return int("123456789"[: size if kind.max_length is None else max(1, min(size, kind.max_length))])
 
 
-def _wrong_choices(field: Field, kind: EnumType, number: int) -> tuple[Probe, ...]:
-    first = kind.values[number % len(kind.values)]
-    cased = tuple(text for text in (first.upper(), first.capitalize()) if text not in kind.values)
-    near = tuple(text for text in (f"{first}_x", first[:-1], "") if text not in kind.values)
-    unknown = tuple(Probe(text, f"{field.name} = {json.dumps(text)} is not among the allowed values") for text in (*near[:2], *near[-1:]))
+def _wrong_choices(name: str, kind: EnumType, number: int) -> tuple[Probe, ...]:
+    chosen = kind.values[number % len(kind.values)]
+    cased = next((text for text in (chosen.upper(), chosen.capitalize()) if text not in kind.values), None)
+    unknown = tuple(text for text in (f"{chosen}_x", chosen[:-1] if number % 2 else "") if text not in kind.values)
     return (
-        *(Probe(text, f"{field.name} = {text} has the wrong case") for text in cased),
-        *dict.fromkeys(unknown),
-        Probe(number % len(kind.values), f"{field.name} is a number"),
+        *(() if cased is None else (Probe(cased, f"{name} = {cased} has the wrong case"),)),
+        *(Probe(text, f"{name} = {json.dumps(text)} is not among the allowed values") for text in unknown),
+        Probe(number % len(kind.values), f"{name} is a number"),
     )
 
 
-def _wrong_instants(field: Field, value: str, number: int) -> tuple[Probe, ...]:
+def _wrong_instants(name: str, kind: DatetimeType, value: str, number: int) -> tuple[Probe, ...]:
     day, time = value.split(" ")
-    forms = (f"{day}T{time}", day, f"{value}Z", f"{value}.000", value[:-3], value.replace("-", "/"), f"{value}\n", f" {value}")
-    impossible = _impossible(field.type) if isinstance(field.type, DatetimeType) else value
+    forms = (f"{day}T{time}", day, f"{value}Z", f"{value}.000", value[:-3], value.replace("-", "/"), f"{value}\n", f" {value}", f"{day} 24:00:00")
     return (
-        Probe(forms[number % len(forms)], f"{field.name} is not in the form YYYY-MM-DD hh:mm:ss"),
-        Probe(f"{int(day[:4])}-{int(day[5:7])}-{int(day[8:])} 1:2:3", f"{field.name} has digits missing"),
-        Probe(impossible, f"{field.name} is no instant of the calendar"),
-        Probe(f"{day} 24:00:00", f"{field.name} is no instant of the calendar"),
-        Probe(20240131, f"{field.name} is a number"),
+        Probe(forms[number % len(forms)], f"{name} is not an instant in the form YYYY-MM-DD hh:mm:ss"),
+        Probe(f"{int(day[:4])}-{int(day[5:7])}-{int(day[8:])} 1:2:3", f"{name} has digits missing"),
+        Probe(_impossible(kind), f"{name} is no instant of the calendar"),
+        Probe(20240131, f"{name} is a number"),
     )
 
 
@@ -271,15 +271,7 @@ def _impossible(kind: DatetimeType) -> str:
     years = range(start.year, min((start + timedelta(seconds=span)).year, start.year + 3) + 1)
     candidates = [f"{year:04d}-{day} 12:34:56" for year in years for day in ("02-29", "02-30", "04-31", "06-31", "09-31", "11-31")]
     low, high = kind.earliest or "", kind.latest or "9999"
-    return next((text for text in candidates if low <= text <= high and not _exists(text)), "2023-02-29 12:34:56")
-
-
-def _exists(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    return next((text for text in candidates if low <= text <= high and not is_instant(text)), "2023-02-29 12:34:56")
 
 
 def is_list(field: Field) -> bool:

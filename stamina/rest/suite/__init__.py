@@ -7,9 +7,8 @@ ground truth is never asked: every suite is played against it before it is used,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
-
-import attrs
+from functools import lru_cache
+from typing import Final, Protocol
 
 from stamina.draw import Draw
 from stamina.rest.schema import State
@@ -17,13 +16,17 @@ from stamina.rest.suite.actions import actions
 from stamina.rest.suite.analytics import analytics
 from stamina.rest.suite.crud import crud, server
 from stamina.rest.suite.defaults import defaults
-from stamina.rest.suite.kit import Kit, Kits, make_kits
+from stamina.rest.suite.kit import Kits, Source, kits_of, make_kits
 from stamina.rest.suite.references import references
 from stamina.rest.suite.removed import removed, removed_segments
 from stamina.rest.suite.validation import validation
 from stamina.suite import Case, Suite, Target
 
 __all__ = ["build"]
+
+
+REMEMBERED: Final = 192
+"""Entities whose cases are kept, of all scenarios of this process; about 100 kB each."""
 
 
 class Origins(Protocol):
@@ -51,25 +54,32 @@ def build(state: State, origins: Origins, draw: Draw) -> Suite:
     for case in _cases(kits):
         name = _unique(case.name, taken)
         taken.add(name)
-        cases.append(attrs.evolve(case, name=name, since=origins.since(case.target)))
+        since = origins.since(case.target)
+        cases.append(Case(name, case.title, case.family, case.rules, case.target, since, case.steps))
     return Suite(tuple(cases))
 
 
 def _cases(kits: Kits) -> Iterator[Case]:
     yield from server(kits)
     for kit in kits.by_name.values():
-        yield from _of_entity(kit, kits)
+        yield from _of_entity(kits.reached_from(kit))
     yield from removed_segments(kits)
 
 
-def _of_entity(kit: Kit, kits: Kits) -> Iterator[Case]:
-    yield from crud(kit)
-    yield from validation(kit, kits)
-    yield from defaults(kit)
-    yield from references(kit, kits)
-    yield from analytics(kit)
-    yield from actions(kit, kits)
-    yield from removed(kit)
+@lru_cache(maxsize=REMEMBERED)
+def _of_entity(sources: tuple[Source, ...]) -> tuple[Case, ...]:
+    """The cases of the first entity; the others are those that its references lead to. Remembered, as most entities stay the same for many turns."""
+    kits = kits_of(sources)
+    kit = next(iter(kits.by_name.values()))
+    return (
+        *crud(kit),
+        *validation(kit),
+        *defaults(kit),
+        *references(kit, kits),
+        *analytics(kit),
+        *actions(kit, kits),
+        *removed(kit),
+    )
 
 
 def _unique(name: str, taken: set[str]) -> str:

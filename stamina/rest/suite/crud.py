@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from stamina.exchange import Json, RawBody
 from stamina.rest import testdata
@@ -26,21 +27,20 @@ from stamina.rest.suite.kit import (
 )
 from stamina.suite import Case, Step
 
-_NO_OBJECTS: tuple[Json, ...] = (RawBody(b'{"id": "broken"'), [], RawBody(b"id=broken"), "broken", RawBody(b""), None)
-"""Bodies that are not JSON, or not an object (H9)."""
+_NOT_JSON: Final = (RawBody(b'{"id": "broken"'), RawBody(b"id=broken"), RawBody(b"{'id': 'broken'}"))
+_NO_OBJECTS: Final[tuple[Json, ...]] = ([], "broken", None, 5)
+"""JSON that is no object (H9)."""
 
 
 def crud(kit: Kit) -> Iterator[Case]:
-    """Create and read, update, delete, ids, several objects: each one case an entity."""
+    """Create and read, update, several objects and deletion: each one case an entity."""
     yield _create_and_read(kit)
     yield _update(kit)
-    yield _delete(kit)
-    yield _ids(kit)
     yield _many(kit)
 
 
 def server(kits: Kits) -> Iterator[Case]:
-    """What holds for the server as a whole: the reset, ids that are unique per entity only, and bodies that are no objects."""
+    """What holds for the server as a whole: the reset, and ids that are unique per entity only."""
     every = tuple(kits.by_name.values())
     yield case(
         "server",
@@ -53,25 +53,10 @@ def server(kits: Kits) -> Iterator[Case]:
         RESETTING,
         *(listing(kit, (), "everything was reset") for kit in every),
     )
-    yield case(
-        "server",
-        "server_malformed_body",
-        "A body that is not JSON or not a JSON object is refused and stores nothing.",
-        ("H9", "H2"),
-        ("server",),
-        *(step for number, kit in enumerate(every) for step in _malformed(kit, number)),
-    )
-
-
-def _malformed(kit: Kit, number: int) -> Iterator[Step]:
-    for offset in range(2):
-        body = _NO_OBJECTS[(2 * number + offset) % len(_NO_OBJECTS)]
-        why = "the body is not JSON" if isinstance(body, RawBody) else "the body is not an object"
-        yield refuse_post(kit, body, why)
 
 
 def _create_and_read(kit: Kit) -> Case:
-    body = kit.full("first-1")
+    body, second = kit.full("first-1"), kit.full("first-1", 1)
     for field in kit.plain:
         if isinstance(field.type, StringType):
             body[field.name] = _verbatim(field.type, body[field.name])
@@ -79,13 +64,23 @@ def _create_and_read(kit: Kit) -> Case:
     return case(
         "crud",
         f"{kit.entity.segment}_create_and_read",
-        f"A {kit.entity.name} that was created is stored as it was sent, and can be read alone and in the list.",
-        ("H1", "H8"),
+        f"A {kit.entity.name} that was created is stored as it was sent, under an id of its own, and can be read alone and in the list.",
+        ("H1", "H2", "H3", "H8", "H9", "S3"),
         ("entity", kit.entity.name),
         post(kit, body),
         get(kit, expected),
-        listing(kit, (expected,)),
+        refuse_taken(kit, second),
+        refuse_post(kit, kit.needed, "id is missing"),
+        refuse_post(kit, {**second, "id": None}, "id must not be null"),
+        refuse_post(kit, {**second, "id": 17}, "id is a number"),
+        *_malformed(kit),
+        listing(kit, (expected,), "the refused requests stored nothing"),
     )
+
+
+def _malformed(kit: Kit) -> Iterator[Step]:
+    yield refuse_post(kit, _NOT_JSON[kit.number % len(_NOT_JSON)], "the body is not JSON")
+    yield refuse_post(kit, _NO_OBJECTS[kit.number % len(_NO_OBJECTS)], "the body is not an object")
 
 
 def _verbatim(kind: StringType, text: str) -> str:
@@ -119,60 +114,27 @@ def _update(kit: Kit) -> Case:
     )
 
 
-def _delete(kit: Kit) -> Case:
-    entity, kept = kit.entity, kit.stored(kit.minimal("kept"))
-    again = kit.full("gone", 2)
-    return case(
-        "crud",
-        f"{entity.segment}_delete",
-        f"A deleted {entity.name} is gone, others stay, and an id that names none is answered with 404.",
-        ("H1", "S8"),
-        ("entity", entity.name),
-        create(kit, kit.minimal("gone")),
-        create(kit, kit.minimal("kept")),
-        delete(kit, "gone"),
-        missing("GET", kit.at("gone"), "it was deleted"),
-        missing("PATCH", kit.at("gone"), "it was deleted", {}),
-        missing("DELETE", kit.at("gone"), "it was deleted"),
-        missing("GET", kit.at("never-was"), "there is no such id"),
-        listing(kit, (kept,), "the other one was deleted"),
-        post(kit, again, "its id is free again"),
-        get(kit, kit.stored(again)),
-    )
-
-
-def _ids(kit: Kit) -> Case:
-    first, second = kit.full("taken"), kit.full("taken", 1)
-    return case(
-        "crud",
-        f"{kit.entity.segment}_id",
-        f"The id of a {kit.entity.name} is a required string that no other one has.",
-        ("H3", "S3"),
-        ("entity", kit.entity.name),
-        create(kit, first),
-        refuse_taken(kit, second),
-        refuse_post(kit, kit.needed, "id is missing"),
-        refuse_post(kit, {**second, "id": None}, "id must not be null"),
-        refuse_post(kit, {**second, "id": 17}, "id is a number"),
-        listing(kit, (kit.stored(first),), "the refused requests stored nothing"),
-    )
-
-
 def _many(kit: Kit) -> Case:
+    entity = kit.entity
     bodies = [kit.full(key, index) for index, key in enumerate(("m1", "m2", "m3"))]
     one, two, three = map(kit.stored, bodies)
-    changed = kit.plain[:1]
-    news = {field.name: testdata.different(field, kit.number + 5, two[field.name]) for field in changed}
+    news = {field.name: testdata.different(field, kit.number + 5, two[field.name]) for field in kit.plain[:1]}
+    changed, again = {**two, **news}, kit.minimal("m1")
     return case(
         "many",
-        f"{kit.entity.segment}_many",
-        f"Several objects of {kit.entity.name} are kept apart: the list holds each, and a change or deletion reaches one.",
-        ("H1",),
-        ("entity", kit.entity.name),
+        f"{entity.segment}_many_and_delete",
+        f"Several objects of {entity.name} are kept apart; a deleted one is gone, and an id that names none is answered with 404.",
+        ("H1", "S8"),
+        ("entity", entity.name),
         *(create(kit, body) for body in bodies),
-        listing(kit, (one, two, three)),
-        patch(kit, news, {**two, **news}),
-        listing(kit, (one, {**two, **news}, three), "only one of them was changed"),
+        patch(kit, news, changed),
+        listing(kit, (one, changed, three), "only one of them was changed"),
         delete(kit, "m1"),
-        listing(kit, ({**two, **news}, three), "one of them was deleted"),
+        missing("GET", kit.at("m1"), "it was deleted"),
+        missing("PATCH", kit.at("m1"), "it was deleted", {}),
+        missing("DELETE", kit.at("m1"), "it was deleted"),
+        missing("GET", kit.at("never-was"), "there is no such id"),
+        listing(kit, (changed, three), "one of them was deleted"),
+        post(kit, again, "the id of the deleted one is free again"),
+        listing(kit, (changed, three, kit.stored(again))),
     )

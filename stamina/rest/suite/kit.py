@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import attrs
@@ -13,7 +14,7 @@ from stamina.exchange import NO_BODY, Json, NoBody, RawBody, Request
 from stamina.rest import testdata
 from stamina.rest.checks import CREATED, DELETED, MISSING, OK, REFUSED, RESET, TAKEN, Listed, Result, Status, Stored
 from stamina.rest.schema import Entity, Field, ReferenceListType, ReferenceType, State
-from stamina.rest.values import Check, checker
+from stamina.rest.values import Check, checker, may_be_null
 from stamina.suite import Case, Step, Target
 
 Object: TypeAlias = dict[str, Json]
@@ -37,6 +38,7 @@ class Kit:
         number: the first number of its test values (:mod:`stamina.rest.testdata`).
         blank: what a POST stores that carries nothing, without ``id``.
         needed: values of the fields that every POST must carry.
+        only_omitted: fields that are null by omission only.
         checks: for each field, which values it takes.
     """
 
@@ -47,6 +49,7 @@ class Kit:
     number: int
     blank: Object
     needed: Object
+    only_omitted: tuple[str, ...]
     checks: dict[str, Check]
 
     def minimal(self, key: str) -> Object:
@@ -55,7 +58,7 @@ class Kit:
 
     def full(self, key: str, index: int = 0) -> Object:
         """A body with an ordinary value in every plain field; objects of neighbouring index differ in each of them where its type allows."""
-        return {"id": key, **{field.name: self.value(field, index) for field in self.plain}}
+        return {"id": key, **self.needed, **{field.name: self.value(field, index) for field in self.plain}}
 
     def value(self, field: Field, index: int = 0) -> Json:
         """An ordinary value of a plain field for the object of this index."""
@@ -70,9 +73,14 @@ class Kit:
         return f"{self.path}/{key}"
 
 
-def make_kit(entity: Entity, draw: Draw) -> Kit:
-    """The kit of an entity, with its first number drawn."""
-    number = draw.at(entity.name).integer(1, 5000)
+Source: TypeAlias = tuple[Entity, int]
+"""All that a kit is made from: the entity and its first number."""
+
+
+@lru_cache(maxsize=256)
+def make_kit(source: Source) -> Kit:
+    """The kit of an entity."""
+    entity, number = source
     return Kit(
         entity=entity,
         path=f"/{entity.segment}",
@@ -81,13 +89,14 @@ def make_kit(entity: Entity, draw: Draw) -> Kit:
         number=number,
         blank={field.name: testdata.blank(field) for field in entity.fields},
         needed={field.name: testdata.ordinary(field, number) for field in entity.fields if testdata.needed(field)},
+        only_omitted=tuple(field.name for field in entity.fields if may_be_null(field) and not testdata.takes_null(field)),
         checks={field.name: checker(field) for field in entity.fields},
     )
 
 
 @attrs.frozen(eq=False)
 class Kits:
-    """The kits of a whole state."""
+    """The kits of a state, or of an entity and those that its references lead to."""
 
     state: State
     by_name: dict[str, Kit]
@@ -97,10 +106,27 @@ class Kits:
         assert isinstance(field.type, ReferenceType | ReferenceListType)
         return self.by_name[field.type.target]
 
+    def reached_from(self, kit: Kit) -> tuple[Source, ...]:
+        """This entity, then every one that its references lead to, however far: all that its cases depend on."""
+        found = {kit.entity.name: kit}
+        waiting = [kit]
+        while waiting:
+            for field in waiting.pop().references:
+                target = self.target(field)
+                if target.entity.name not in found:
+                    found[target.entity.name] = target
+                    waiting.append(target)
+        return tuple((each.entity, each.number) for each in found.values())
+
 
 def make_kits(state: State, draw: Draw) -> Kits:
-    """The kits of a state, by entity name."""
-    return Kits(state, {entity.name: make_kit(entity, draw) for entity in state.entities})
+    """The kits of a state, by entity name; the first number of each entity is drawn."""
+    return Kits(state, {entity.name: make_kit((entity, draw.at(entity.name).integer(1, 5000))) for entity in state.entities})
+
+
+def kits_of(sources: tuple[Source, ...]) -> Kits:
+    """The kits of a few entities."""
+    return Kits(State(tuple(entity for entity, _ in sources)), {source[0].name: make_kit(source) for source in sources})
 
 
 def case(family: str, name: str, title: str, rules: tuple[str, ...], target: Target, *steps: Step) -> Case:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stamina.rest import testdata
 from stamina.rest.schema import Field
 from stamina.rest.suite.kit import Kit, Kits, Object, case, create, delete, get, listing, patch, post, refuse_patch
+from stamina.rest.suite.validation import bad_ids, refusals
 from stamina.suite import Case, Step
 
 
@@ -50,11 +51,12 @@ def _reference_values(kit: Kit, target: Kit, field: Field) -> Case:
     one, two = kit.stored(first), kit.stored(second)
     moved, cleared = {**one, name: "t2"}, {**one, name: None}
     itself, last = _to_itself(kit, target, field, {**two, name: "t2"})
+    bad = bad_ids(kit, target, field, holder="h1", there="t1")
     return case(
         "references",
         f"{kit.entity.segment}_{name}_reference",
-        f"{kit.entity.name}.{name} holds the id of a {target.entity.name}, and can be set, changed and cleared.",
-        ("V5", "V7"),
+        f"{kit.entity.name}.{name} holds the id of a {target.entity.name}, and can be set, changed and cleared; nothing else is taken.",
+        ("V3", "V4", "V5", "V7", "H2"),
         ("field", kit.entity.name, name),
         *_targets(target, "t1", "t2"),
         post(kit, first),
@@ -65,7 +67,8 @@ def _reference_values(kit: Kit, target: Kit, field: Field) -> Case:
         patch(kit, {name: None}, cleared, f"{name} may be null"),
         patch(kit, {name: "t2"}, {**two, name: "t2"}),
         *itself,
-        listing(kit, (cleared, last, *_own(kit, target, "t1", "t2"))),
+        *refusals(kit, field, bad, last),
+        listing(kit, (cleared, last, *_own(kit, target, "t1", "t2")), "the refused requests changed nothing"),
     )
 
 
@@ -97,11 +100,12 @@ def _list_values(kit: Kit, target: Kit, field: Field) -> Case:
     one, two = kit.stored(body), kit.stored(bare)
     swapped = {**one, name: ["t2", "t1"]}
     itself, last = _to_itself(kit, target, field, {**two, name: ["t3"]})
+    bad = bad_ids(kit, target, field, holder="h1", there="t1")
     return case(
         "references",
         f"{kit.entity.segment}_{name}_list",
         f"{kit.entity.name}.{name} holds ids of {target.entity.name}; a list that is sent replaces the one before, an omitted one is empty.",
-        ("V5", "V7", "H8", "S3"),
+        ("V3", "V4", "V5", "V7", "H2", "H8", "S3"),
         ("field", kit.entity.name, name),
         *_targets(target, "t1", "t2", "t3"),
         post(kit, body),
@@ -112,7 +116,8 @@ def _list_values(kit: Kit, target: Kit, field: Field) -> Case:
         patch(kit, {name: []}, {**one, name: []}, "the list was emptied"),
         patch(kit, {name: ["t3"]}, {**two, name: ["t3"]}),
         *itself,
-        listing(kit, ({**one, name: []}, last, *_own(kit, target, "t1", "t2", "t3"))),
+        *refusals(kit, field, bad, last),
+        listing(kit, ({**one, name: []}, last, *_own(kit, target, "t1", "t2", "t3")), "the refused requests changed nothing"),
     )
 
 

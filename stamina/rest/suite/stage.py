@@ -16,7 +16,7 @@ from stamina.rest.candidates import tame
 from stamina.rest.checks import OK, UNMET, WRONG_STATE, Status, Stored
 from stamina.rest.schema import Action, Field
 from stamina.rest.semantics import Refusal, Store
-from stamina.rest.suite.kit import Kit, Kits, Object, create, get, listing
+from stamina.rest.suite.kit import Kit, Kits, Object, create, listing
 from stamina.rest.values import may_be_null
 from stamina.rest.worlds import World
 from stamina.suite import Step
@@ -53,9 +53,22 @@ class Scene:
         store = {**self.store, entity: {**objects, key: {**objects.get(key, {}), **fields}}}
         return attrs.evolve(self, store=store, label=label or self.label)
 
+    def renamed(self, kits: Kits, entity: str, old: str, new: str) -> Scene:
+        """This scene with another id for one object, wherever it is mentioned."""
+        store: Store = {}
+        for name, objects in self.store.items():
+            fields = [field.name for field in kits.by_name[name].references if kits.target(field).entity.name == entity]
+            named = {new if name == entity and key == old else key: each for key, each in objects.items()}
+            store[name] = {key: {**each, **{field: _swapped(each[field], old, new) for field in fields}, "id": key} for key, each in named.items()}
+        return attrs.evolve(self, store=store)
+
     def read(self, entity: str, key: str, field: str) -> Json:
         """The value of one field of one object."""
         return self.store[entity][key][field]
+
+
+def _swapped(value: Json, old: str, new: str) -> Json:
+    return [new if key == old else key for key in value] if isinstance(value, list) else new if value == old else value
 
 
 @attrs.frozen(eq=False)
@@ -131,8 +144,13 @@ class Stage:
         self.steps: list[Step] = []
         self.store: Store = {}
 
-    def enter(self, scene: Scene) -> None:
+    def play(self, scene: Scene) -> None:
+        """Bring the scene about, let the action run in it, and expect what it must do."""
+        self._act(self._entered(scene))
+
+    def _entered(self, scene: Scene) -> Scene:
         """Create what is missing and change what differs. Objects of earlier scenes that this one does not know stay."""
+        scene = self._reachable(scene)
         for entity, objects in self._in_order(scene.store):
             for key, wanted in objects.items():
                 if key not in self.store.setdefault(entity, {}):
@@ -140,9 +158,22 @@ class Stage:
         for entity, objects in scene.store.items():
             for key, wanted in objects.items():
                 self._change(self._actors.kits.by_name[entity], self.store[entity][key], wanted)
+        return scene
 
-    def act(self, scene: Scene) -> None:
-        """Let the action run in the scene that was entered, and expect what it must do."""
+    def _reachable(self, scene: Scene) -> Scene:
+        """The scene with new ids for objects that no PATCH can bring about: a field that takes no explicit null is null by omission only (V3)."""
+        kits, acting = self._actors.kits, self._actors.kit.entity.name
+        for entity, objects in scene.store.items():
+            there = self.store.get(entity, {})
+            for key, wanted in objects.items():
+                if key in there and any(wanted[name] is None and there[key][name] is not None for name in kits.by_name[entity].only_omitted):
+                    fresh = f"{key[:28]}-{len(there)}"
+                    scene = scene.renamed(kits, entity, key, fresh)
+                    if (entity, key) == (acting, scene.acting):
+                        scene = attrs.evolve(scene, acting=fresh)
+        return scene
+
+    def _act(self, scene: Scene) -> None:
         actors = self._actors
         prediction = predict(actors, attrs.evolve(scene, store=self.store))
         request = Request("POST", actors.kit.at(scene.acting) + actors.path)
@@ -160,11 +191,6 @@ class Stage:
             if objects:
                 self.steps.append(listing(self._actors.kits.by_name[entity], objects.values(), why))
 
-    def look_at(self, scene: Scene, why: str) -> None:
-        """Read the acting object alone."""
-        kit = self._actors.kit
-        self.steps.append(get(kit, self.store[kit.entity.name][scene.acting], why))
-
     def _in_order(self, store: Store) -> list[tuple[str, dict[str, Object]]]:
         """The acting entity last: what it refers to is there then."""
         acting = self._actors.kit.entity.name
@@ -176,14 +202,14 @@ class Stage:
             if body.get(field.name, 0) is None and not testdata.takes_null(field):
                 del body[field.name]
         for field in kit.references:
-            if not self._all_exist(field, body.get(field.name)):
+            if body.get(field.name) and not self._all_exist(field, body[field.name]):
                 body[field.name] = kit.blank[field.name]
         self.steps.append(create(kit, body))
         self.store.setdefault(kit.entity.name, {})[wanted["id"]] = kit.stored(body)
 
     def _all_exist(self, field: Field, value: Json) -> bool:
         there = self.store.get(self._actors.kits.target(field).entity.name, {})
-        return all(key in there for key in (value if isinstance(value, list) else [value] if value else []))
+        return all(key in there for key in (value if isinstance(value, list) else [value]))
 
     def _change(self, kit: Kit, current: Object, wanted: Object) -> None:
         news = {name: value for name, value in wanted.items() if value != current[name]}

@@ -11,24 +11,21 @@ from collections.abc import Iterator, Sequence
 from stamina.exchange import Json
 from stamina.rest import testdata
 from stamina.rest.schema import EnumType, Field
-from stamina.rest.suite.kit import Kit, Kits, Object, case, create, listing, patch, post, refuse_patch, refuse_post
+from stamina.rest.suite.kit import Kit, Object, case, listing, patch, post, refuse_patch, refuse_post
 from stamina.rest.testdata import Probe
 from stamina.suite import Case, Step
 
 
-def validation(kit: Kit, kits: Kits) -> Iterator[Case]:
-    """One case for each field."""
-    for field in kit.plain:
-        yield _plain(kit, field)
-    for field in kit.references:
-        yield _reference(kit, kits.target(field), field)
+def validation(kit: Kit) -> Iterator[Case]:
+    """One case for each plain field. What references refuse is in their own family (:mod:`stamina.rest.suite.references`)."""
+    return (_validation(kit, field) for field in kit.plain)
 
 
-def _plain(kit: Kit, field: Field) -> Case:
+def _validation(kit: Kit, field: Field) -> Case:
     stored, accepted = _accepted(kit, field)
     nulls = [] if field.nullable else [Probe(None, f"{field.name} must not be null")]
     beyond = [*nulls, *testdata.outside(field)]
-    wrong = testdata.wrong(field, kit.number)
+    wrong = testdata.wrong(field, kit.number + len(field.name))
     return case(
         "validation",
         f"{kit.entity.segment}_{field.name}_validation",
@@ -37,7 +34,7 @@ def _plain(kit: Kit, field: Field) -> Case:
         ("field", kit.entity.name, field.name),
         *accepted,
         *_refused_posts(kit, field, (*beyond, *wrong)),
-        *_refused_patches(kit, field, (*beyond, *_few(field, wrong)), stored[0]),
+        *_refused_patches(kit, field, (*beyond, wrong[0]), stored[0]),
         listing(kit, stored, "the refused requests changed nothing"),
     )
 
@@ -45,11 +42,6 @@ def _plain(kit: Kit, field: Field) -> Case:
 def _rules(field: Field) -> tuple[str, ...]:
     form = "V2" if testdata.is_instant_type(field.type) else "V1"
     return (form, "V3", "V4", "V7", "H2")
-
-
-def _few(field: Field, wrong: Sequence[Probe]) -> tuple[Probe, ...]:
-    """Of the wrong values, those that a PATCH is tried with too: the conversions that a POST showed need not all be shown again."""
-    return (wrong[0], wrong[2], wrong[-1]) if isinstance(field.type, EnumType) and len(wrong) > 2 else (wrong[0], wrong[-1])
 
 
 def _accepted(kit: Kit, field: Field) -> tuple[list[Object], list[Step]]:
@@ -69,12 +61,13 @@ def _accepted(kit: Kit, field: Field) -> tuple[list[Object], list[Step]]:
 
 
 def _moves(field: Field, probes: Sequence[Probe]) -> Iterator[tuple[Json, str]]:
-    """What the first object is set to by PATCH, one after the other; in the end it is not null, so that a lost value shows."""
-    for probe in probes[1:]:
-        yield probe.value, probe.why
+    """What the first object is set to by PATCH, one after the other; in the end it is not null, so that a lost value shows.
+
+    Of an enum's values only the last, which is the newest: the POSTs have shown the others.
+    """
     if field.nullable:
         yield None, f"{field.name} may be null"
-    yield from ((probe.value, probe.why) for probe in probes[:1])
+    yield from ((probe.value, probe.why) for probe in (probes[-1:] if isinstance(field.type, EnumType) else (*probes[1:], *probes[:1])))
 
 
 def _refused_posts(kit: Kit, field: Field, probes: Sequence[Probe]) -> Iterator[Step]:
@@ -106,35 +99,18 @@ def _other_value(kit: Kit, field: Field, stored: Object) -> Json:
     return testdata.different(field, kit.number + 2, stored[field.name])
 
 
-def _reference(kit: Kit, target: Kit, field: Field) -> Case:
-    is_list = testdata.is_list(field)
-    stored = kit.stored({**kit.minimal("holder"), field.name: ["there"] if is_list else "there"})
-    before, after = _neighbours(kit, field, stored)
-    probes = _bad_ids(kit, target, field)
-    return case(
-        "validation",
-        f"{kit.entity.segment}_{field.name}_validation",
-        f"{kit.entity.name}.{field.name} takes only {'an array of ids' if is_list else 'the id'} of existing objects of {target.entity.name}.",
-        ("V4", "V5", "V7", "H2"),
-        ("field", kit.entity.name, field.name),
-        create(target, target.minimal("there")),
-        create(kit, {**kit.minimal("holder"), field.name: stored[field.name]}),
-        *_refused_posts(kit, field, probes),
-        *(refuse_patch(kit, "holder", {**before, field.name: probe.value, **after}, probe.why) for probe in probes),
-        listing(kit, (stored, *_extra(kit, target)), "the refused requests changed nothing"),
-    )
-
-
-def _extra(kit: Kit, target: Kit) -> tuple[Object, ...]:
-    """The target is in the list too when a field refers to its own entity."""
-    return (kit.stored(kit.minimal("there")),) if kit is target else ()
-
-
-def _bad_ids(kit: Kit, target: Kit, field: Field) -> list[Probe]:
+def bad_ids(kit: Kit, target: Kit, field: Field, *, holder: str, there: str) -> list[Probe]:
+    """Values that a reference or list must refuse, where ``holder`` is the id of an object of its own entity and ``there`` that of a target."""
     name, what = field.name, target.entity.name
-    elsewhere = [] if kit is target else [("holder", f"{name} names an object of {kit.entity.name}, not of {what}")]
+    elsewhere = [] if kit is target else [(holder, f"{name} names an object of {kit.entity.name}, not of {what}")]
     unknown = [("nowhere", f"{name} names no existing {what}"), *elsewhere]
     if testdata.is_list(field):
-        lists = [Probe(["there", key], why) for key, why in unknown]
-        return [*lists, Probe(None, f"{name} must not be null"), Probe("there", f"{name} is a string"), Probe([7], f"{name} holds a number")]
-    return [*(Probe(key, why) for key, why in unknown), Probe(7, f"{name} is a number"), Probe(["there"], f"{name} is an array")]
+        lists = [Probe([there, key], why) for key, why in unknown]
+        return [*lists, Probe(None, f"{name} must not be null"), Probe(there, f"{name} is a string"), Probe([7], f"{name} holds a number")]
+    return [*(Probe(key, why) for key, why in unknown), Probe(7, f"{name} is a number"), Probe([there], f"{name} is an array")]
+
+
+def refusals(kit: Kit, field: Field, probes: Sequence[Probe], stored: Object) -> Iterator[Step]:
+    """Each value refused by POST, and by PATCH of the stored object."""
+    yield from _refused_posts(kit, field, probes)
+    yield from _refused_patches(kit, field, probes, stored)

@@ -7,8 +7,7 @@ functions may be generous.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 import attrs
@@ -27,7 +26,7 @@ from stamina.rest.expressions import (
     Quantified,
     Sum,
 )
-from stamina.rest.schema import BooleanType, DatetimeType, EnumType, Field, FloatType, IntegerType, ReferenceListType, ReferenceType
+from stamina.rest.schema import BooleanType, DatetimeType, EnumType, Field, FloatType, IntegerType, ReferenceType
 from stamina.rest.suite.stage import Actors, Scene
 from stamina.rest.values import may_be_null
 
@@ -73,34 +72,9 @@ def with_items(actors: Actors, scene: Scene, list_field: str, size: int) -> Scen
 
 
 def with_null(actors: Actors, scene: Scene, place: Place, name: str) -> Scene | None:
-    """The scene with null in one field; None where it cannot be null.
-
-    A field that takes no explicit null is null only in an object that was created without it: a copy of the object then takes its place (V3).
-    """
-    entity, key = place
-    kit = actors.kits.by_name[entity]
-    field = kit.entity.field(name)
-    if not may_be_null(field):
-        return None
-    label = f"{name} of {key} is null"
-    if testdata.takes_null(field):
-        return scene.changed(entity, key, {name: None}, label)
-    twin = f"{key[:20]}-{name[:8].strip('_')}-0"
-    scene = scene.changed(entity, twin, {**scene.store[entity][key], name: None, "id": twin}, label)
-    if place == (actors.kit.entity.name, scene.acting):
-        return attrs.evolve(scene, acting=twin)
-    return scene.changed(actors.kit.entity.name, scene.acting, _redirected(actors, scene, entity, key, twin))
-
-
-def _redirected(actors: Actors, scene: Scene, entity: str, old: str, new: str) -> dict[str, Json]:
-    """The acting object's references and lists with one id in place of another."""
-    acting = scene.store[actors.kit.entity.name][scene.acting]
-    fields = [field for field in actors.kit.references if actors.kits.target(field).entity.name == entity]
-    return {field.name: _swapped(acting[field.name], old, new) for field in fields}
-
-
-def _swapped(value: Json, old: str, new: str) -> Json:
-    return [new if key == old else key for key in value] if isinstance(value, list) else new if value == old else value
+    """The scene with null in one field; None where it cannot be null (V3)."""
+    field = actors.kits.by_name[place[0]].entity.field(name)
+    return scene.changed(*place, {name: None}, f"{name} of {place[1]} is null") if may_be_null(field) else None
 
 
 def _set(scene: Scene, place: Place, name: str, value: Json) -> Scene:
@@ -242,15 +216,27 @@ def _around_items(actors: Actors, scene: Scene, condition: Quantified) -> Iterat
         yield from _around_null_check(actors, scene, inner, place) if isinstance(inner, NullCheck) else _around_comparison(actors, scene, inner, place)
 
 
-def extremes(actors: Actors, scene: Scene) -> Iterator[Scene]:
-    """Scenes in which the acting object's open fields hold nulls, the lowest, the highest, and both by turns."""
+def extremes(actors: Actors, scene: Scene, accepts: Callable[[Scene], bool]) -> Iterator[Scene]:
+    """Accepted scenes in which as many fields of the acting object as possible hold nulls, the lowest, the highest, and both by turns.
+
+    The open fields move together; those that the action's world pinned follow one by one, as far as the action still succeeds.
+    """
     entity = actors.kit.entity.name
-    free = [field for field in actors.kit.entity.fields if (entity, scene.acting, field.name) not in scene.pinned and field.name != actors.action.enum_field]
-    nulls = {field.name: testdata.no_value(field) for field in free if testdata.takes_null(field) or isinstance(field.type, ReferenceListType)}
-    plain = [field for field in free if testdata.is_plain(field)]
-    ends = [(field.name, testdata.ends(field)) for field in plain]
-    yield scene.changed(entity, scene.acting, nulls, f"{', '.join(nulls)} empty")
-    yield scene.changed(entity, scene.acting, {name: low for name, (low, _) in ends}, "the other fields hold low values")
-    yield scene.changed(entity, scene.acting, {name: high for name, (_, high) in ends}, "the other fields hold high values")
-    mixed = {name: pair[number % 2] for number, (name, pair) in enumerate(chain(ends))}
-    yield scene.changed(entity, scene.acting, mixed, "the other fields hold low and high values by turns")
+    ends = {field.name: testdata.ends(field) for field in actors.kit.plain if field.name != actors.action.enum_field}
+    nulls = {field.name: testdata.no_value(field) for field in actors.kit.entity.fields if testdata.takes_null(field) or testdata.is_list(field)}
+    nulls.pop(actors.action.enum_field, None)
+    kinds = (
+        ("nothing", nulls),
+        ("low values", {name: low for name, (low, _) in ends.items()}),
+        ("high values", {name: high for name, (_, high) in ends.items()}),
+        ("low and high values by turns", {name: pair[number % 2] for number, (name, pair) in enumerate(ends.items())}),
+    )
+    for label, values in kinds:
+        moved = attrs.evolve(scene, label=f"the fields that do not count hold {label}")
+        free = {name: value for name, value in values.items() if (entity, scene.acting, name) not in scene.pinned}
+        for news in (free, *({name: value} for name, value in values.items() if name not in free)):
+            candidate = moved.changed(entity, scene.acting, news)
+            if news and accepts(candidate):
+                moved = candidate
+        if moved.store is not scene.store:
+            yield moved
