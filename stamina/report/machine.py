@@ -11,9 +11,8 @@ from typing import Final
 
 from stamina.exchange import Json
 from stamina.report.report import Report, warnings
-from stamina.scoring.estimate import estimate
 from stamina.scoring.played import Played
-from stamina.scoring.reach import reach, shares_passed, stopped_by
+from stamina.scoring.reach import reach, readme_score, stopped_by
 from stamina.scoring.score import CellScore, Level
 
 FORMAT: Final = 1
@@ -94,7 +93,7 @@ def _row(played: Played) -> dict[str, Json]:
         "turns": outcome.turns_planned + 1,
         "turns_reached": len(outcome.turns),
         "turns_passed": {str(r): reach(outcome, r).turns for r in range(outcome.retries + 1)},
-        "readme_score": estimate(shares_passed(outcome)).mean,
+        "readme_score": readme_score(outcome),
         "lines_of_code": played.lines,
         "language_mismatches": list(played.mismatches),
     }

@@ -6,6 +6,7 @@ attempt, the scenario that r retries would have been.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import attrs
@@ -69,11 +70,10 @@ def ended_by_itself(outcome: ScenarioOutcome) -> bool:
     return passed_all(outcome, outcome.retries) or _failed_by(outcome, end.turns) in _OWN
 
 
-def shares_passed(outcome: ScenarioOutcome) -> tuple[float, ...]:
-    """Passed tests / tests of each turn's last attempt, for turns 0..N; 0 for turns never reached (T6)."""
-    shares = [turn.attempts[-1] for turn in outcome.turns]
-    reached = tuple(last.tests_passed / last.tests_total if last.tests_total else 0.0 for last in shares)
-    return reached + (0.0,) * (outcome.turns_planned + 1 - len(reached))
+def readme_score(outcome: ScenarioOutcome) -> float:
+    """Passed tests / tests of each turn's last attempt, averaged over turns 0..N; turns never reached count as 0 (T6)."""
+    last = [turn.attempts[-1] for turn in outcome.turns]
+    return math.fsum(attempt.tests_passed / attempt.tests_total for attempt in last if attempt.tests_total) / (outcome.turns_planned + 1)
 
 
 def _prefix(outcome: ScenarioOutcome, retries: int) -> int:

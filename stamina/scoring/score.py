@@ -21,7 +21,7 @@ import attrs
 from stamina.outcome import Cause, Ending, ScenarioOutcome
 from stamina.scoring.estimate import Estimate, estimate, share
 from stamina.scoring.played import Played
-from stamina.scoring.reach import BUDGET, ended_by_itself, passed_all, reach, shares_passed, stopped_by
+from stamina.scoring.reach import BUDGET, ended_by_itself, passed_all, reach, readme_score, stopped_by
 
 
 @attrs.frozen
@@ -121,7 +121,7 @@ def _score(cell: str, version: str, turns: int, retries: int, group: Sequence[Pl
         retries=retries,
         tally=tally(outcomes),
         levels=tuple(_level(scored, r) for r in range(retries + 1)),
-        readme_score=estimate([estimate(shares_passed(outcome)).mean or 0.0 for outcome in scored]).mean,
+        readme_score=estimate([readme_score(outcome) for outcome in scored]).mean,
         causes=causes(outcomes),
         lines=estimate([played.lines for played in group if played.lines is not None]),
         mismatched=sum(bool(played.mismatches) for played in group),

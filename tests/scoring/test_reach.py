@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stamina.config.model import OnExhausted
 from stamina.outcome import AttemptOutcome, Cause, Ending, ScenarioOutcome, TurnOutcome
-from stamina.scoring.reach import BUDGET, Reach, ended_by_itself, passed_all, reach, shares_passed, stopped_by
+from stamina.scoring.reach import BUDGET, Reach, ended_by_itself, passed_all, reach, readme_score, stopped_by
 from stamina.turns import CallAgent, CallCompleted, CallStarted, Ended, Progress, Rules, RunSuite, SuiteRan, advance, begin, next_step, outcome
 
 
@@ -98,8 +98,8 @@ def test_a_failed_turn_is_the_agents_own_unless_the_harness_or_a_silent_model_fa
 def test_tests_of_unreached_turns_count_as_none_passed() -> None:
     """T6 by hand: three tests of four in the last attempt of turn 1, nothing after; a suite without tests passed none."""
     played = scenario(OK, LOST, ending=Ending.EXHAUSTED)
-    assert shares_passed(played) == (1.0, 0.75, 0.0, 0.0, 0.0)
-    assert shares_passed(attrs.evolve(played, turns=(TurnOutcome(0, (AttemptOutcome(0, False, 0, 0, Cause.AGENT),)),))) == (0.0,) * 5
+    assert readme_score(played) == (1.0 + 0.75) / 5
+    assert readme_score(attrs.evolve(played, turns=(TurnOutcome(0, (AttemptOutcome(0, False, 0, 0, Cause.AGENT),)),))) == 0.0
 
 
 def test_more_retries_than_were_played_cannot_be_asked_for() -> None:
