@@ -24,7 +24,7 @@ def load(path: Path, overrides: Sequence[str] = (), *, harnesses: Mapping[str, H
 
     Raises :class:`InputError` whose message has one line for each problem.
     """
-    return parse(_text(path), str(path), overrides, harnesses=harnesses)
+    return parse(read_text(path), str(path), overrides, harnesses=harnesses)
 
 
 def parse(text: str, source: str, overrides: Sequence[str] = (), *, harnesses: Mapping[str, HarnessInfo]) -> Sweep:
@@ -86,7 +86,8 @@ class _Places:
         return self.source if line is None else f"{self.source}:{line}"
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The sweep file's text. Raises :class:`InputError`, with the nearest file that is there."""
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from stamina.config.model import AgentConfig, Cell, Plan, Settings, Sweep, Work
+from stamina.domain import Language, ScenarioOptions
 from stamina.draw import Draw
 from stamina.errors import InputError
 
@@ -101,3 +102,17 @@ def _refuse_twins(cells: Sequence[Cell]) -> None:
         if cell.slug in seen:
             raise InputError(f'two cells would share the name "{cell.slug}"; give their agents a name = "…" each')
         seen.add(cell.slug)
+
+
+def scenario_options(settings: Settings, seed: int) -> ScenarioOptions:
+    """What a scenario of a cell is made from. Languages that are compiled get more time to start (contract L1)."""
+    compiled = settings.language in (Language.RUST, Language.GO)
+    return ScenarioOptions(
+        seed=seed,
+        seed_salt=settings.seed_salt,
+        changes_per_turn=settings.changes_per_turn,
+        sampler=settings.sampler,
+        language=settings.language,
+        start_seconds=settings.server_start_seconds or (180 if compiled else 60),
+        answer_seconds=settings.answer_seconds,
+    )

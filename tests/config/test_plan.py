@@ -77,7 +77,7 @@ def test_says_how_much_a_plan_is_at_most() -> None:
     bounds = estimate(plan(sweep(LARGE)))
 
     assert (bounds.scenarios, bounds.agent_calls) == (160, 160 * 101 * 3)
-    assert 160 * 3 * requests_of_suites(100) == bounds.requests
+    assert 160 * 3 * requests_of_suites(100, 5) == bounds.requests
     assert pytest.approx(4500 * 0.60 + 7.5 * 2.08) == bounds.cells[0].usd
     assert bounds.cells[-1].usd == 0.0
 

@@ -1,0 +1,127 @@
+"""The parts of a real sweep, chosen and joined: the one place that knows domain, harnesses, sandboxes and store together."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import attrs
+import trio
+from harnesses.registry import make_harness
+
+from actors.observer import Held, Observer, both, logging_to, to_log
+from actors.permits import Admission, Threads, look, permits
+from actors.ports import Ports
+from actors.process_sandbox import ProcessSandbox
+from actors.sandbox import Sandbox
+from actors.scenario import Cast, SandboxFactory, Stage
+from actors.stopping import Stop, on_signals
+from actors.sweep import Company, Report, SweepEnd, play_sweep
+from scenario_store.folder import LiveFolder
+from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
+from scenario_store.run import Run
+from stamina.config.lock import Lock, identity
+from stamina.config.model import Engine, Plan, SandboxConfig, Work
+from stamina.config.plan import scenario_options
+from stamina.domain import Language, ScenarioOptions
+from stamina.errors import InputError
+from stamina.report.machine import dumps, result_json
+from stamina.report.report import make_report
+from stamina.rest.domain import RestDomain
+from stamina.rest.prose.instructions import instructions
+from stamina.scoring.played import Played
+
+DISTRIBUTION = "staminabench"
+
+
+def play_run(run: Run, plan: Plan, observer: Observer) -> SweepEnd:
+    """Play what is left of a plan into its run folder; the caller holds :meth:`Run.playing`. SIGINT and SIGTERM drain, a second one ends at once."""
+    with logging_to(run.log_file):
+        return trio.run(_play, run, plan, both(to_log, observer))
+
+
+def check_engine(sandbox: SandboxConfig) -> None:
+    """Raises :class:`InputError` when nothing here can run this sandbox."""
+    if sandbox.engine not in (Engine.PROCESS,):
+        raise InputError(f'[sandbox] engine = "{sandbox.engine.value}": this version runs engine = "process" only (trusted agents, such as reference and mock)')
+
+
+def lock_of(plan: Plan) -> Lock:
+    """What a run of this plan is made of."""
+    return identity(plan, benchmark=RestDomain().version, package=version(DISTRIBUTION), prompts=_prompts_digest())
+
+
+def _prompts_digest() -> str:
+    """The fixed text that every agent is handed, in all languages."""
+    texts = [instructions(ScenarioOptions(seed=0, language=language)) for language in Language]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+async def _play(run: Run, plan: Plan, observe: Observer) -> SweepEnd:
+    stop = Stop()
+    admission = Admission(look=lambda: look(run.path), held=lambda reason: observe(Held(reason)), stop=stop)
+    stage = Stage(
+        sandbox=_sandboxes(plan.sweep.sandbox),
+        permits=permits(plan.sweep, admission.wait),
+        compute=Threads(trio.CapacityLimiter(max(2, os.cpu_count() or 1))),
+        stop=stop,
+        observe=observe,
+        clock=time.time,
+    )
+    company = Company(_Casting(run).cast, stage, _Keeper(run).keep)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(on_signals, stop)
+        end = await play_sweep(plan, company)
+        nursery.cancel_scope.cancel()
+    return end
+
+
+@attrs.frozen
+class _Casting:
+    """Chooses a scenario's parts."""
+
+    run: Run
+    domain: RestDomain = attrs.field(factory=RestDomain)
+
+    def cast(self, work: Work) -> Cast:
+        scenario = self.domain.scenario(scenario_options(work.cell.settings, work.seed))
+        return Cast(work, scenario, make_harness(work.cell.agent), self.run.scenario(work.cell.slug, work.seed, work.repeat))
+
+
+def _sandboxes(config: SandboxConfig) -> SandboxFactory:
+    ports = Ports()
+
+    @asynccontextmanager
+    async def open_sandbox(work: Work, folder: LiveFolder) -> AsyncIterator[Sandbox]:
+        env: Mapping[str, str] = {**config.env, **work.cell.agent.env}
+        yield ProcessSandbox(folder.root, ports, env)
+
+    return open_sandbox
+
+
+class _Keeper:
+    """Keeps result.json up to date: each report replaces its scenario's row."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        lock = run.lock()
+        self._asked, self._planned = asked_of(lock), planned_of(lock)
+        self._rows: dict[tuple[str, int, int], Played] = {}
+        for played in outcomes_from(run):
+            self._put(played)
+
+    def keep(self, report: Report) -> None:
+        """Called for one report at a time, in a worker thread."""
+        work = report.work
+        folder = self._run.scenario(work.cell.slug, work.seed, work.repeat)
+        self._put(outcome_of(folder, self._asked[work.cell.slug]))
+        rows = [self._rows[key] for key in sorted(self._rows)]
+        self._run.write_result(dumps(result_json(make_report(self._run.path.resolve().name, rows, self._planned))).encode())
+
+    def _put(self, played: Played) -> None:
+        outcome = played.outcome
+        self._rows[outcome.cell, outcome.seed, outcome.repeat] = played

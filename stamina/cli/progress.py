@@ -1,0 +1,124 @@
+"""Progress of a running sweep: a live table on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from actors.observer import Draining, Event, Happened, Held, Observer, ScenarioCrashed, ScenarioEnded, ScenarioStarted, Waiting
+from stamina.cli.board import Board, key_of, name_of, passed_turns
+from stamina.cli.console import safe
+from stamina.config.model import Plan
+from stamina.turns import SuiteRan
+
+REFRESH_PER_SECOND = 4
+
+
+@contextmanager
+def showing(plan: Plan, *, quiet: bool) -> Iterator[Observer]:
+    """An observer that shows progress on stderr for the length of the block; nothing when ``quiet``."""
+    console = Console(stderr=True)
+    if quiet:
+        yield lambda event: None
+    elif console.is_terminal:
+        with _live(plan, console) as observer:
+            yield observer
+    else:
+        yield plain
+
+
+def plain(event: Event) -> None:
+    """One line for each event that says something new."""
+    line = line_of(event)
+    if line is not None:
+        click.echo(safe(line), err=True)
+
+
+def line_of(event: Event) -> str | None:
+    """An event for people; None for those that are steps of something that gets a line of its own."""
+    match event:
+        case ScenarioStarted(work, progress, resumed):
+            return f"{name_of(key_of(work))}: {'goes on at' if resumed else 'starts at'} turn {progress.turn}"
+        case Happened(work, SuiteRan() as ran, _):
+            detail = f" ({ran.detail})" if ran.detail else ""
+            turns = work.cell.settings.turns
+            return f"{name_of(key_of(work))}: turn {ran.turn}/{turns}, attempt {ran.attempt}: {ran.passed}/{ran.total} tests passed{detail}"
+        case Waiting(work, seconds, reason):
+            return f"{name_of(key_of(work))}: waits {seconds:.0f} s: {reason}"
+        case ScenarioEnded(work, outcome):
+            cause = f", cause {outcome.cause.value}" if outcome.cause else ""
+            detail = f": {outcome.detail}" if outcome.detail else ""
+            return f"{name_of(key_of(work))}: {outcome.ending.value} with {passed_turns(outcome.turns)}/{outcome.turns_planned + 1} turns passed{cause}{detail}"
+        case ScenarioCrashed(work, error, _):
+            return f"{name_of(key_of(work))}: crashed through a bug: {error}"
+        case Held(reason):
+            return f"nothing new is started: {reason}"
+        case Draining(seconds):
+            return f"stopping; what is in flight has {seconds:.0f} s. Ctrl-C again stops at once."
+        case _:
+            return None
+
+
+@contextmanager
+def _live(plan: Plan, console: Console) -> Iterator[Observer]:
+    board = Board(plan, time.monotonic())
+    lock = threading.Lock()  # rich draws from a thread of its own
+
+    def draw() -> RenderableType:
+        with lock:
+            return picture(board, time.monotonic())
+
+    with Live(get_renderable=draw, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True):
+        yield _locked(board.tell, lock)
+
+
+def _locked(tell: Callable[[Event], None], lock: threading.Lock) -> Observer:
+    def observer(event: Event) -> None:
+        with lock:
+            tell(event)
+
+    return observer
+
+
+def picture(board: Board, now: float) -> RenderableType:
+    """The live table, with what goes wrong below it."""
+    table = Table(title_justify="left", header_style="bold")
+    for header, justify in (
+        ("cell", "left"),
+        ("", "left"),
+        ("done", "right"),
+        ("running", "right"),
+        ("turns passed", "right"),
+        ("censored", "right"),
+        ("crashed", "right"),
+    ):
+        table.add_column(header, justify=justify)  # type: ignore[arg-type]
+    for row in board.rows():
+        bar = ProgressBar(total=1.0, completed=row.share, width=20)
+        table.add_row(Text(row.cell), bar, f"{row.done}/{row.total}", str(row.running), str(row.passed), _count(row.censored), _count(row.crashed))
+    parts: list[RenderableType] = [table, Text(_clock(board, now))]
+    parts += [Text(safe(f"{name_of(key)}: {trouble}"), style="yellow", overflow="ellipsis", no_wrap=True) for key, trouble in board.troubles()]
+    return Group(*parts, *([Text(board.notice, style="bold")] if board.notice else []))
+
+
+def _clock(board: Board, now: float) -> str:
+    left = board.seconds_left(now)
+    return f"{board.share:.0%} in {_span(board.elapsed(now))}, {'time left unknown' if left is None else f'about {_span(left)} left'}"
+
+
+def _span(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
+def _count(number: int) -> str:
+    return str(number) if number else ""

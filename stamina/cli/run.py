@@ -1,0 +1,146 @@
+"""``stamina run`` and ``stamina resume``: play a sweep, go on with it, or make it longer."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+from harnesses.registry import HARNESSES
+from rich.console import Console
+
+from actors.sweep import SweepEnd
+from scenario_store.journal import Journal
+from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
+from scenario_store.run import Run
+from stamina.cli.console import json_option, print_json
+from stamina.cli.ending import DONE, INTERRUPTED, NEGATIVE, Traces
+from stamina.cli.playing import check_engine, lock_of, play_run
+from stamina.cli.progress import showing
+from stamina.cli.runs import RUNS, find_run, run_argument
+from stamina.config.dump import resolved
+from stamina.config.estimate import describe, estimate
+from stamina.config.load import check_keys, parse, read_text
+from stamina.config.lock import difference, merged
+from stamina.config.model import Plan
+from stamina.config.plan import plan as plan_of
+from stamina.outcome import Cause, Ending
+from stamina.report.machine import report_json
+from stamina.report.render import print_report
+from stamina.report.report import make_report
+from stamina.turns import Event, Reopened
+
+RETRIABLE = (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)
+
+
+@click.command()
+@click.argument("sweep", type=click.Path(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Give one key of the sweep file; may be repeated.")
+@click.option("--out", type=click.Path(path_type=Path), help="The run's folder, instead of runs/NAME.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and what it costs at most; make nothing.")
+@json_option
+def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, dry_run: bool, as_json: bool) -> int:
+    """Play a sweep file. Given again, it goes on where it stopped; a longer sweep extends the run."""
+    text = read_text(sweep)
+    plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
+    if dry_run:
+        _print_plan(plan, as_json=as_json)
+        return DONE
+    return _play(plan, out or RUNS / plan.sweep.name, resolved(text, overrides), as_json=as_json)
+
+
+@click.command()
+@run_argument
+@click.option(
+    "--retry-cause",
+    "causes",
+    metavar="CAUSE[,CAUSE]",
+    default="",
+    help=f"Play on scenarios that were censored or crashed for these causes: {', '.join(RETRIABLE)}.",
+)
+@json_option
+def resume(run: str, *, causes: str, as_json: bool) -> int:
+    """Go on with a run that was interrupted."""
+    found = find_run(run)
+    wanted = _causes(causes)
+    text = read_text(found.sweep_file)
+    plan = plan_of(parse(text, str(found.sweep_file), harnesses=HARNESSES))
+    return _play(plan, found.path, text, reopen=wanted, as_json=as_json)
+
+
+def _causes(text: str) -> Sequence[Cause]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in list(RETRIABLE):
+            raise click.BadParameter(f"{name} is none of {', '.join(RETRIABLE)}", param_hint="--retry-cause")
+    return [Cause(name) for name in names]
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    if not as_json:
+        click.echo(describe(plan))
+        return
+    bounds = estimate(plan)
+    totals: dict[str, Any] = {"scenarios": bounds.scenarios, "agent_calls": bounds.agent_calls, "requests": bounds.requests}
+    print_json({"name": plan.sweep.name, **totals, **attrs.asdict(bounds)})
+
+
+def _play(plan: Plan, out: Path, text: str, *, reopen: Sequence[Cause] = (), as_json: bool) -> int:
+    """Everything that can be refused is refused before anything is made."""
+    check_engine(plan.sweep.sandbox)
+    check_keys(plan.sweep, os.environ)
+    run = _prepared(plan, out, text)
+    Traces.folder = run.path
+    with run.playing():
+        _extend(run, plan, text)
+        if reopen:
+            _reopen(run, reopen)
+        with showing(plan, quiet=as_json) as observer:
+            end = play_run(run, plan, observer)
+    return _told(run, end, as_json=as_json)
+
+
+def _prepared(plan: Plan, out: Path, text: str) -> Run:
+    if (out / "lock.json").exists():
+        return Run.open(out)
+    return Run.create(out, text.encode(), lock_of(plan))
+
+
+def _extend(run: Run, plan: Plan, text: str) -> None:
+    """Take a longer sweep into the run; refuse a different one."""
+    old, new = run.lock(), lock_of(plan)
+    found = difference(old, new)
+    found.check(str(run.path))
+    for line in (*found.extensions, *found.kept):
+        click.echo(line, err=True)
+    if found.extensions:
+        run.extend(text.encode(), merged(old, new))
+
+
+def _reopen(run: Run, causes: Sequence[Cause]) -> None:
+    """Let scenarios that ended for these causes go on."""
+    asked = asked_of(run.lock())
+    for folder in run.scenarios():
+        outcome = outcome_of(folder, asked[folder.cell]).outcome
+        if outcome.ending in (Ending.CENSORED, Ending.CRASHED) and outcome.cause in causes:
+            opened: Journal[Event] = Journal.open(folder.journal, Event, clock=time.time)
+            with opened as journal:
+                journal.append(Reopened(f"resume --retry-cause {outcome.cause}"))
+
+
+def _told(run: Run, end: SweepEnd, *, as_json: bool) -> int:
+    report = make_report(run.path.resolve().name, outcomes_from(run), planned_of(run.lock()))
+    if as_json:
+        print_json(report_json(report))
+    else:
+        print_report(report, Console())
+    if end.interrupted:
+        click.echo(f"interrupted; go on with: stamina resume {run.path}", err=True)
+        return INTERRUPTED
+    if end.storm is not None:
+        click.echo(f"stopped: {end.storm}; go on with: stamina resume {run.path}", err=True)
+    return DONE if end.clean else NEGATIVE
