@@ -22,8 +22,8 @@ from harnesses.harness import CallContext, CallEnd, CallReport, Command
 from scenario_store.folder import LiveFolder, ScenarioFolder
 from stamina.config.model import AgentConfig, Cell, Settings, Work
 from stamina.domain import FeedbackLevel, Handler, ScenarioOptions, TurnPlan
-from stamina.exchange import Answer, Request, Response
 from stamina.errors import SandboxFault
+from stamina.exchange import Answer, Request, Response
 from stamina.outcome import Cause
 from stamina.playing import play
 from stamina.suite import Case, Step, Suite, Verdict
@@ -59,7 +59,7 @@ class Equals:
 class ToyScenario:
     """Turn n asks for a server that says n. ``broken``: the turn whose suite contradicts its truth."""
 
-    options: ScenarioOptions = ScenarioOptions(seed=7)
+    options: ScenarioOptions = attrs.field(factory=lambda: ScenarioOptions(seed=7))
     broken: int | None = None
     salt: str = ""
 
