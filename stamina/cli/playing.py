@@ -52,7 +52,8 @@ def check_engine(sandbox: SandboxConfig) -> None:
 
 def lock_of(plan: Plan) -> Lock:
     """What a run of this plan is made of."""
-    return identity(plan, benchmark=RestDomain().version, package=version(DISTRIBUTION), prompts=_prompts_digest())
+    domain = RestDomain()
+    return identity(plan, benchmark=f"{domain.name}-{domain.version}", package=version(DISTRIBUTION), prompts=_prompts_digest())
 
 
 def _prompts_digest() -> str:

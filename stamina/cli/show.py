@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 
@@ -108,7 +108,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 def _expectation(expect: Expectation) -> dict[str, Any]:
     """Its kind and what it says; what it leaves open is left out."""
-    said = {name: _plain(value) for name, value in attrs.asdict(expect, recurse=False).items() if value not in ("", ())}  # type: ignore[call-overload]
+    said = {name: _plain(value) for name, value in attrs.asdict(cast(Any, expect), recurse=False).items() if value not in ("", ())}
     return {"kind": type(expect).__name__, **said}
 
 
