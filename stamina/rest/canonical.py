@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 import re
 from collections.abc import Callable
 from enum import Enum
-from functools import partial
 from typing import Any, Final, TypeAlias, get_args, get_origin
 
 import attrs
@@ -25,8 +23,23 @@ from cattrs.v import transform_error
 from stamina.errors import InputError
 from stamina.exchange import Json
 from stamina.rest.changes import Change
-from stamina.rest.expressions import Assignment, Comparison, Condition, FieldRef, Literal, LiteralValue, NullCheck, Operand, Scalar, Scope
-from stamina.rest.schema import FieldType, State
+from stamina.rest.expressions import (
+    ArithmeticOperator,
+    Assignment,
+    Comparator,
+    Comparison,
+    Condition,
+    FieldRef,
+    Literal,
+    LiteralValue,
+    NullCheck,
+    Operand,
+    Quantifier,
+    Scalar,
+    Scope,
+    Subject,
+)
+from stamina.rest.schema import AnalyticsOperation, FieldType, State
 
 Primitive: TypeAlias = type[str] | type[int] | type[float] | type[bool] | type[None]
 
@@ -34,6 +47,7 @@ KIND: Final = "kind"
 """The key that tells the members of a union apart."""
 
 _UNIONS: Final[tuple[Any, ...]] = (FieldType, Condition, Comparison | NullCheck, Operand, FieldRef | Literal, Assignment, Scope, Change)
+_ENUMS: Final[tuple[type[Enum], ...]] = (Subject, ArithmeticOperator, Comparator, Quantifier, AnalyticsOperation)
 _JSON_NAMES: Final = {str: "a string", int: "an integer", float: "a number", bool: "true or false", type(None): "null", dict: "an object", list: "an array"}
 
 
@@ -182,9 +196,10 @@ def _make_converter() -> cattrs.Converter:
     converter.register_structure_hook_factory(attrs.has, _structure_object)
     converter.register_structure_hook_factory(_is_tuple, _structure_tuple)
     for kind in (str, int, float, bool):
-        # By identity, because an enum of strings is a str as well.
-        converter.register_structure_hook_func(partial(operator.is_, kind), _strict((kind,)))
-    converter.register_structure_hook_func(lambda cls: isinstance(cls, type) and issubclass(cls, Enum), _structure_enum)
+        converter.register_structure_hook(kind, _strict((kind,)))
+    for enum in _ENUMS:
+        # One by one: an enum of strings would else be read as the string that it is as well.
+        converter.register_structure_hook(enum, _structure_enum)
     for union in (Scalar, Scalar | None, int | None, float | None, str | None, int | float, int | float | str):
         converter.register_structure_hook(union, _strict(get_args(union)))
     converter.register_structure_hook(LiteralValue, _literal_value)
