@@ -41,7 +41,10 @@ Playing: TypeAlias = Generator[Request, Answer, Verdict]
 
 
 def playing(suite: Suite, patience: Patience = PATIENCE) -> Playing:
-    """Play the cases in order. A case stops at its first step that is not as expected; when the server is gone the rest is NOT_RUN (L2)."""
+    """Play the cases in order; when the server is gone the rest is NOT_RUN (L2).
+
+    A case stops at its first step that is not as expected, but goes on to its other probes after a failed probe.
+    """
     results: list[CaseResult] = []
     last, streak = None, 0
     for case in suite.cases:
@@ -78,19 +81,27 @@ def nothing_ran(suite: Suite, reason: str) -> Verdict:
 
 
 def _play_case(case: Case) -> Generator[Request, Answer, CaseResult]:
+    failures: list[Failure] = []
     for number, step in enumerate(case.steps):
+        if failures and not step.probe:
+            continue
         answer = yield step.request
         message = step.expect.judge(step.request, answer)
-        if message is not None:
-            failure = Failure(_printable(message), number, step.request, answer, step.setup)
-            return CaseResult(case, CaseStatus.FAILED, failure)
+        if message is None:
+            continue
+        failures.append(Failure(_printable(message), number, step.request, answer, step.setup))
+        if not step.probe or isinstance(answer, NoResponse):
+            break
+    if failures:
+        return CaseResult(case, CaseStatus.FAILED, failures[0], further=tuple(failures[1:]))
     return CaseResult(case, CaseStatus.PASSED)
 
 
 def _trouble(result: CaseResult) -> Trouble | None:
-    """What kept the server from answering the step that failed, None when it answered or nothing failed."""
-    if result.failure is not None and isinstance(result.failure.answer, NoResponse):
-        return result.failure.answer.trouble
+    """What kept the server from answering the step that ended the case, None when it answered or nothing failed."""
+    last = result.further[-1] if result.further else result.failure
+    if last is not None and isinstance(last.answer, NoResponse):
+        return last.answer.trouble
     return None
 
 

@@ -24,11 +24,18 @@ class Expectation(Protocol):
 
 @attrs.frozen
 class Step:
-    """One request and what must come back. A ``setup`` step only prepares; when it fails the case fails with a message that says so."""
+    """One request and what must come back.
+
+    Attributes:
+        setup: it only prepares; when it fails the case ends there, and the message says so.
+        probe: it stands for itself: no later step relies on how it went. When it fails the case goes on, so that one run tells all that is wrong with the
+            target, not the first thing alone; later steps that are no probes are skipped, since they may rest on what the failed probe left behind.
+    """
 
     request: Request
     expect: Expectation
     setup: bool = False
+    probe: bool = False
 
 
 @attrs.frozen
@@ -77,7 +84,7 @@ class CaseStatus(StrEnum):
 
 @attrs.frozen
 class Failure:
-    """The first step of a case that was not as expected. ``message`` is :meth:`Expectation.judge`'s line."""
+    """A step of a case that was not as expected. ``message`` is :meth:`Expectation.judge`'s line."""
 
     message: str
     step: int
@@ -88,12 +95,19 @@ class Failure:
 
 @attrs.frozen
 class CaseResult:
-    """One case's result; ``failure`` is set when it FAILED, ``reason`` when it was NOT_RUN."""
+    """One case's result.
+
+    Attributes:
+        failure: the first step that failed, when it FAILED.
+        reason: why it was NOT_RUN.
+        further: probes that failed after the first failure, in order.
+    """
 
     case: Case
     status: CaseStatus
     failure: Failure | None = None
     reason: str = ""
+    further: tuple[Failure, ...] = ()
 
 
 @attrs.frozen

@@ -61,6 +61,7 @@ class CaseSummary:
     status: CaseStatus
     reason: str = ""
     failure: FailureSummary | None = None
+    further: tuple[FailureSummary, ...] = ()
 
 
 @attrs.frozen
@@ -103,7 +104,8 @@ def read_verdict(data: Json) -> VerdictSummary:
 def _case(result: CaseResult) -> CaseSummary:
     case = result.case
     failure = None if result.failure is None else _failure(result.failure)
-    return CaseSummary(case.name, case.title, case.family, case.rules, case.target, case.since, result.status, result.reason, failure)
+    further = tuple(_failure(one) for one in result.further)
+    return CaseSummary(case.name, case.title, case.family, case.rules, case.target, case.since, result.status, result.reason, failure, further)
 
 
 def _failure(failure: Failure) -> FailureSummary:

@@ -134,3 +134,34 @@ def test_messages_can_be_written_to_files() -> None:
     assert failure is not None
     assert failure.message.startswith("got \\ud800x")
     assert len(failure.message.encode()) < MESSAGE_CHARACTERS + 10
+
+
+def test_a_failed_probe_lets_other_probes_speak_but_nothing_that_may_rest_on_it() -> None:
+    """Each probe stands for itself; a step that is none is skipped once one failed."""
+    steps = tuple(Step(Request("GET", f"/{path}"), Good(), probe=path != "rests") for path in ("good", "bad", "rests", "worse", "fine"))
+    case = Case("probes", "Probes.", "crud", ("H1",), ("server",), 0, steps)
+    asked: list[str] = []
+
+    def handler(request: Request) -> Response:
+        asked.append(request.path)
+        return Response(500 if request.path in ("/bad", "/worse") else 200)
+
+    result = play(Suite((case,)), handler).results[0]
+
+    assert result.failure is not None
+    assert [result.failure.step, *(failure.step for failure in result.further)] == [1, 3]
+    assert asked == ["/good", "/bad", "/worse", "/fine"]
+
+
+def test_a_probe_without_an_answer_ends_its_case() -> None:
+    """A server that hangs costs one time limit a case, not one a probe."""
+    steps = tuple(Step(Request("GET", f"/{number}"), Good(), probe=True) for number in range(3))
+    game = playing(Suite((Case("probes", "Probes.", "crud", ("H1",), ("server",), 0, steps),)))
+    assert next(game).path == "/0"
+
+    with pytest.raises(StopIteration) as end:
+        game.send(NoResponse(Trouble.TIMEOUT, "no answer"))
+
+    verdict: Verdict = end.value.value
+    assert verdict.results[0].failure is not None
+    assert verdict.results[0].further == ()

@@ -15,6 +15,8 @@ BODY_BYTES = 300
 """How much of a body is shown: bytes of it, and characters of what they look like when escaped."""
 MESSAGE_CHARACTERS = 500
 """How much of a failure's message is shown."""
+FURTHER = 3
+"""How many further problems of one test are shown behind its first."""
 REASON_CHARACTERS = 2000
 """How much is shown of why the server was gone: the beginning of it and the end, where a log says what went wrong."""
 
@@ -27,7 +29,7 @@ _REMINDERS = (
 
 
 def feedback(verdict: Verdict, level: FeedbackLevel) -> str:
-    """The report on ``verdict`` in the detail of ``level``: the same for every harness, and at most some 60,000 characters long."""
+    """The report on ``verdict`` in the detail of ``level``: the same for every harness, and at most some 150,000 characters long."""
     match level:
         case FeedbackLevel.DETAILED:
             parts = [_HEADING, _counts(verdict), *_detailed(verdict), _NOTE, _REMINDERS]
@@ -99,6 +101,10 @@ def _entry(number: int, result: CaseResult) -> str:
     lines = [f"{number}. {printable(result.case.title, MESSAGE_CHARACTERS)}"]
     if result.failure is not None:
         lines += _failure_lines(result.failure)
+    for failure in result.further[:FURTHER]:
+        lines += _failure_lines(failure)
+    if len(result.further) > FURTHER:
+        lines.append(f"   {counted(len(result.further) - FURTHER, 'further problem', 'further problems')} of this test; not listed here.")
     return "\n".join(lines)
 
 
