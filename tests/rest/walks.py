@@ -6,8 +6,8 @@ from stamina.domain import Sampler, ScenarioOptions
 from stamina.rest.sampling import Transition, initial, sample_transition
 from stamina.rest.schema import State
 
-SEEDS = (0, 1, 2)
-TURNS = 20
+SEEDS = (0, 1)
+TURNS = 15
 
 
 @cache
