@@ -7,14 +7,14 @@ one set of objects shows a whole edge. What must come back is predicted by :mod:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import islice
 from typing import Final
 
 import attrs
 
 from stamina.errors import BenchmarkFault
 from stamina.rest import testdata, witness
-from stamina.rest.expressions import Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, Quantified, SetTo, Subject
+from stamina.rest.expressions import Comparator, Comparison, Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, Quantified, SetTo, Subject
 from stamina.rest.schema import EnumType, Field, ReferenceListType
 from stamina.rest.suite.kit import Kit, Kits, case, missing
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, scene_of
@@ -25,8 +25,8 @@ from stamina.suite import Case, Step
 MAX_VARIANTS: Final = 12
 """Scenes of one case at most, beside the first."""
 
-MAX_OUTSIDE: Final = 4
-"""Wrong states that are tried at most, null not counted."""
+_NEIGHBOUR: Final = {Comparator.LT: Comparator.LE, Comparator.LE: Comparator.LT, Comparator.GT: Comparator.GE, Comparator.GE: Comparator.GT}
+"""The comparator that differs from this one at equality only."""
 
 
 def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
@@ -158,8 +158,7 @@ def _states(actors: Actors, scene: Scene) -> Case:
     field = actors.kit.entity.field(action.enum_field)
     assert isinstance(field.type, EnumType)
     here = (actors.kit.entity.name, scene.acting)
-    outside = _bounded([value for value in field.type.values if value not in action.from_values], action.to_value)
-    scenes = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in (*outside, *action.from_values)]
+    scenes = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in field.type.values]
     empty = with_null(actors, scene, here, field.name)
     return _case(
         actors,
@@ -170,18 +169,13 @@ def _states(actors: Actors, scene: Scene) -> Case:
     )
 
 
-def _bounded(values: list[str], to_value: str) -> list[str]:
-    """A few of the wrong states; the target value is the first of them."""
-    return sorted(values, key=lambda value: value != to_value)[:MAX_OUTSIDE]
-
-
 def _one_of(values: tuple[str, ...]) -> str:
     return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
 
 
-def _played(actors: Actors, scenes: Iterable[Scene], stage: Stage | None = None) -> list[Step]:
+def _played(actors: Actors, scenes: Iterable[Scene]) -> list[Step]:
     """Enter each scene and let the action run; refused ones first, then a look at everything, then the others and another look."""
-    stage = stage or Stage(actors)
+    stage = Stage(actors)
     refused, taken = _sorted_out(actors, scenes)
     for group, why in ((refused, "the refused action changed nothing"), (taken, f"{actors.action.name} changed what it should")):
         for scene in group:
@@ -198,7 +192,7 @@ def _sorted_out(actors: Actors, scenes: Iterable[Scene]) -> tuple[list[Scene], l
     for scene in scenes:
         prediction = predict(actors, scene)
         group = taken if prediction.refusal is None else refused
-        if len(refused) + len(taken) <= MAX_VARIANTS and is_legal(actors, scene, prediction) and all(scene.store != each.store for each in group):
+        if is_legal(actors, scene, prediction) and all(scene.store != each.store for each in group):
             group.append(scene)
     return refused, taken
 
@@ -210,17 +204,38 @@ def _condition(actors: Actors, good: Scene, index: int) -> Case:
     if world is None:
         raise BenchmarkFault(f"condition {index + 1} of {actors.kit.entity.name}.{action.name} cannot fail alone (rule B5)")
     bad = attrs.evolve(scene_of(world, actors, "c-"), label=f"condition {index + 1} does not hold")
-    edges = around(actors, condition, bad)
+    edges = list(islice(around(actors, condition, bad), MAX_VARIANTS))
     if isinstance(condition, Quantified):
         # Items on the other side of the edge, beside items that satisfy the condition, tell ``any`` from ``all``.
-        edges = chain(edges, around(actors, condition, good))
+        edges.extend(islice(around(actors, condition, good), MAX_VARIANTS))
+    elif isinstance(condition, Comparison) and not _shows_edge(actors, index, condition, edges):
+        # Moving one operand upset another condition: look for objects at the edge where all others hold.
+        trials = witness.boundary(actors.kits.state, actors.kit.entity, action, index)
+        edges.extend(
+            attrs.evolve(scene_of(trial.world, actors, f"e{number}-"), label=f"at the edge of condition {index + 1}") for number, trial in enumerate(trials)
+        )
     return _case(
         actors,
         f"condition_{index + 1}",
         f"The action {action.name} is refused exactly when its condition {index + 1} does not hold, all else being right.",
         ("B1", "B2"),
-        _played(actors, chain((bad,), edges)),
+        _played(actors, (bad, *edges)),
     )
+
+
+def _shows_edge(actors: Actors, index: int, condition: Comparison, scenes: Iterable[Scene]) -> bool:
+    """Whether a server that took ``<`` for ``<=`` or the like would be found out in one of the scenes."""
+    neighbour = _NEIGHBOUR.get(condition.comparator)
+    if neighbour is None:
+        return True
+    conditions = actors.action.conditions
+    wrong = (*conditions[:index], attrs.evolve(condition, comparator=neighbour), *conditions[index + 1 :])
+    mistaken = attrs.evolve(actors, action=attrs.evolve(actors.action, conditions=wrong))
+    for scene in scenes:
+        prediction = predict(actors, scene)
+        if prediction.refusal is not predict(mistaken, scene).refusal and is_legal(actors, scene, prediction):
+            return True
+    return False
 
 
 def _special(actors: Actors, scene: Scene) -> Iterator[Case]:
