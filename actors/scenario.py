@@ -34,6 +34,7 @@ from stamina.outcome import Cause, ScenarioOutcome
 from stamina.turns import (
     BenchmarkFailed,
     CallAgent,
+    CallFailed,
     CallStarted,
     Ended,
     Event,
@@ -130,13 +131,19 @@ def open_journal(folder: ScenarioFolder, stage: Stage) -> Journal[Event]:
 
 @attrs.define
 class _Play:
-    """A scenario under way: what it is played with, and where it is."""
+    """A scenario under way: what it is played with, and where it is.
+
+    Attributes:
+        pause: seconds to wait before the next step.
+        spoiled: the agent broke its sandbox: what is there is graded, the next call gets a new one.
+    """
 
     cast: Cast
     stage: Stage
     journal: Journal[Event]
     progress: Progress
     pause: float = 0.0
+    spoiled: bool = False
     plan: domain.TurnPlan | None = None
     begun: dict[int, str] = attrs.field(init=False)
     grader: Grader = attrs.field(init=False)
@@ -154,8 +161,9 @@ class _Play:
         )
 
     async def run(self) -> None:
-        """Until the end, or until asked to stop; in a new sandbox after each failure of the machinery."""
+        """Until the end, or until asked to stop; in a new sandbox after each failure of the machinery, and after the agent broke its own."""
         while self.next() is not None:
+            self.spoiled = False
             try:
                 async with self.stage.sandbox(self.cast.work, self.cast.folder.live()) as sandbox:
                     await self.steps(sandbox)
@@ -168,11 +176,11 @@ class _Play:
         return None if isinstance(step, Ended) or self.stage.stop.asked else step
 
     async def steps(self, sandbox: Sandbox) -> None:
-        """Steps in one sandbox, to the end or the first failure of the machinery."""
+        """Steps in one sandbox, to the end, the first failure of the machinery, or the first call that needs another sandbox."""
         while True:
             await self.wait()
             step = self.next()
-            if step is None:
+            if step is None or (self.spoiled and isinstance(step, CallAgent)):
                 return
             try:
                 await self.take(sandbox, step)
@@ -203,6 +211,7 @@ class _Play:
             limits = CallLimits(self.cast.work.cell.settings.call_seconds)
             event = await call_agent(self.cast.harness, sandbox, context, limits=limits, files=Files(folder), compute=self.stage.compute)
         self.record(event)
+        self.spoiled = isinstance(event, CallFailed) and event.by_agent
 
     async def grade(self, sandbox: Sandbox, step: RunSuite) -> None:
         """One suite run. Its files are written before the event that makes the next prompt read them."""

@@ -162,6 +162,12 @@ class TestInfra:
         outcome = await played(tmp_path, always(fakes.BREAK), turns=0, retries=0)
         assert (outcome.ending, outcome.cause) == (Ending.EXHAUSTED, Cause.SANDBOX)
 
+    async def test_after_the_agent_broke_its_sandbox_the_next_call_gets_another(self, tmp_path: Path, autojump_clock: object) -> None:
+        """What is there is graded first, in the broken one."""
+        world = World(lambda turn, attempt, call: fakes.BREAK if attempt == 0 else fakes.PASS)
+        outcome = await played(tmp_path, world.script, world=world, turns=0)
+        assert (shape(outcome), world.opened) == ([[False, True]], 2)
+
 
 class TestTheBenchmarkItself:
     async def test_a_suite_that_contradicts_its_truth_blames_nobody(self, tmp_path: Path, autojump_clock: object) -> None:

@@ -1,0 +1,93 @@
+"""A tiny sweep with real processes: run by tests as a program of its own, so that it can be killed. ``python real_sweep.py ROOT SECONDS``.
+
+The agent is a shell script that writes a server which says the number it was asked for, then works on for so many seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import attrs
+import trio
+
+from actors.permits import Permits, Threads
+from actors.ports import Ports
+from actors.process_sandbox import ProcessSandbox
+from actors.sandbox import Sandbox
+from actors.scenario import Cast, Stage
+from actors.stopping import Stop, on_signals
+from actors.sweep import Company, SweepEnd, play_sweep
+from harnesses.harness import CallContext, CallEnd, CallReport, Command
+from scenario_store.folder import LiveFolder
+from stamina.config.model import AgentConfig, Plan, Sweep, Work
+from stamina.outcome import Cause
+from tests.actors.fakes import ToyScenario, folder_of, works
+
+SERVER = f"""exec {sys.executable} -I -S server.py "$1" """
+CODE = """
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"NUMBER")
+    def log_message(self, *given): pass
+http.server.HTTPServer(("", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@attrs.frozen
+class ShellHarness:
+    """Reads the number from the prompt, as an agent reads text, and leaves a daemon behind."""
+
+    seconds: float
+    name: str = "shell"
+    uses_model: bool = False
+
+    def command(self, context: CallContext) -> Command:
+        code = CODE.replace("NUMBER", context.prompt.removeprefix("say ").strip())
+        files = f"cat > run_server.sh <<'END'\n{SERVER}\nEND\ncat > server.py <<'END'\n{code}\nEND\n"
+        script = f"{files}setsid sleep 600 &\necho $! > ~/daemon; sleep {self.seconds}; echo done"
+        return Command(("bash", "-c", script))
+
+    def read(self, context: CallContext, end: CallEnd) -> CallReport:
+        done = end.exit_code == 0 and end.stdout.read_text() == "done\n"
+        return CallReport(done, None if done else Cause.HARNESS, "" if done else f"exit code {end.exit_code}", "s")
+
+
+def company_of(root: Path, seconds: float, stop: Stop | None = None) -> Company:
+    ports = Ports()
+
+    @asynccontextmanager
+    async def sandbox(work: Work, live: LiveFolder) -> AsyncIterator[Sandbox]:
+        yield ProcessSandbox(live.root, ports)
+
+    def cast(work: Work) -> Cast:
+        return Cast(work, ToyScenario(), ShellHarness(seconds), folder_of(work, root))
+
+    permits = Permits(trio.CapacityLimiter(2), trio.CapacityLimiter(2))
+    stage = Stage(sandbox, permits, Threads(trio.CapacityLimiter(1)), stop or Stop(), lambda event: None, time.time)
+    return Company(cast, stage, lambda report: None)
+
+
+def plan_of() -> Plan:
+    work = works((1, 2), turns=2, retries=0)
+    return Plan(Sweep("real", (1, 2), (AgentConfig("toy"),)), (work[0].cell,), work)
+
+
+async def main(root: Path, seconds: float) -> SweepEnd:
+    stop = Stop(grace=20.0)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(on_signals, stop)
+        end = await play_sweep(plan_of(), company_of(root, seconds, stop))
+        nursery.cancel_scope.cancel()
+    return end
+
+
+if __name__ == "__main__":
+    ended = trio.run(main, Path(sys.argv[1]), float(sys.argv[2]))
+    sys.exit(130 if ended.interrupted else int(not ended.clean))
