@@ -46,7 +46,7 @@ class Chances:
     required: float = 0.6
     nullable: float = 0.3
     default: float = 0.3
-    reference: float = 0.25
+    reference: float = 0.45
     many: float = 0.5
 
 
@@ -134,7 +134,7 @@ def reference_field(draw: Draw, target: str, taken: frozenset[str]) -> Field:
     return Field(name, ReferenceType(target), required=draw.chance(0.4), nullable=True)
 
 
-def field(draw: Draw, state: State, entity: Entity) -> Field:
+def any_field(draw: Draw, state: State, entity: Entity) -> Field:
     """A new field of any type for an entity of the state; a reference may lead back to the entity itself."""
     taken = taken_by(entity)
     if draw.chance(CHANCES.reference):
@@ -142,22 +142,23 @@ def field(draw: Draw, state: State, entity: Entity) -> Field:
     return scalar_field(draw, state, entity.name, taken)
 
 
-def entity(draw: Draw, state: State, *, reference: float = 0.0, kinds: Sequence[type] = ()) -> Entity:
+def entity(draw: Draw, state: State, *, references: int = 0, kinds: Sequence[type] = ()) -> Entity:
     """A new entity of 4 or 5 fields.
 
     Args:
-        reference: how likely one of them refers to an entity of the state, or to the new one itself.
+        references: how many of them refer to an entity of the state, or to the new one itself.
         kinds: types that its first fields have.
     """
     name = entity_name(draw, Taken.of(state))
     made = Entity(name, ())
-    count = draw.integer(4, 5)
-    for number in range(count):
+    plain = draw.integer(4, 5) - references
+    for number in range(plain):
         kind = kinds[number] if number < len(kinds) else None
-        new = scalar_field(draw, attrs.evolve(state, entities=(*state.entities, made)), name, taken_by(made), kind)
-        if number == count - 1 and draw.chance(reference):
-            new = reference_field(draw, draw.pick((*state.entities, made)).name, taken_by(made))
-        made = attrs.evolve(made, fields=(*made.fields, new))
+        field = scalar_field(draw, attrs.evolve(state, entities=(*state.entities, made)), name, taken_by(made), kind)
+        made = attrs.evolve(made, fields=(*made.fields, field))
+    for _ in range(references):
+        field = reference_field(draw, draw.pick((*state.entities, made)).name, taken_by(made))
+        made = attrs.evolve(made, fields=(*made.fields, field))
     return attrs.evolve(made, fields=tuple(draw.shuffled(made.fields)))
 
 

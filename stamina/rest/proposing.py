@@ -56,15 +56,20 @@ CONTENTS: Final = 4
 MOST: Final = 4
 """The sampler gives an action no more conditions, and no more effects, than this."""
 
-ENTITY_REFERENCE: Final = 0.3
-"""How likely a new entity refers to another, or to itself."""
+ENTITY_REFERENCES: Final = (0.25, 0.4, 0.35)
+"""How likely a new entity has no reference, one, or two."""
+
+ENTITY_ENUM: Final = 0.5
+"""How likely a new entity is sure to have an enum field, and so can have actions."""
 
 
 def add_entity(draw: Draw, state: State) -> Iterator[Change]:
     """New entities; the first few may refer to others, the last does not, and so has no name in common with anything."""
     for number in range(CONTENTS):
-        chance = ENTITY_REFERENCE if number < CONTENTS - 1 else 0.0
-        yield AddEntity(inventing.entity(draw.at(number), state, reference=chance))
+        place = draw.at(number)
+        references = place.weighted((0, 1, 2), ENTITY_REFERENCES) if number < CONTENTS - 1 else 0
+        kinds = (EnumType,) if place.chance(ENTITY_ENUM) else ()
+        yield AddEntity(inventing.entity(place, state, references=references, kinds=kinds))
 
 
 def delete_entity(draw: Draw, state: State) -> Iterator[Change]:
@@ -82,7 +87,7 @@ def add_field(draw: Draw, state: State) -> Iterator[Change]:
     """A few new fields for every entity."""
     for entity in draw.shuffled(state.entities):
         for _ in range(CONTENTS):
-            yield AddField(entity.name, inventing.field(draw, state, entity))
+            yield AddField(entity.name, inventing.any_field(draw, state, entity))
 
 
 def delete_field(draw: Draw, state: State) -> Iterator[Change]:

@@ -93,8 +93,9 @@ def _entities(draw: Draw) -> State:
     for number in range(count):
         # The first has something to transition and something to compute, so that a scenario starts with its main subjects.
         kinds = (EnumType, IntegerType) if number == 0 else ()
-        reference = 0.5 if number == count - 1 else 0.0
-        state = apply(state, AddEntity(inventing.entity(draw.at("entity", number), state, reference=reference, kinds=kinds)))
+        place = draw.at("entity", number)
+        references = int(number == count - 1 and place.chance(0.5))
+        state = apply(state, AddEntity(inventing.entity(place, state, references=references, kinds=kinds)))
     return state
 
 
