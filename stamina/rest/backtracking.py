@@ -111,8 +111,7 @@ def _groups(variables: Sequence[Variable], constraints: Sequence[Constraint]) ->
 
 
 def _solve_group(variables: list[Variable], constraints: list[Constraint], domains: dict[Variable, tuple[Json, ...]], budget: Budget) -> bool:
-    # Fewest candidates first: what can hardly move is fixed before what can.
-    order = sorted(variables, key=lambda variable: len(domains[variable]))
+    order = _ordered(variables, constraints, domains)
     place = {variable: number for number, variable in enumerate(order)}
     due: list[list[Constraint]] = [[] for _ in order]
     touching: list[list[Constraint]] = [[] for _ in order]
@@ -122,6 +121,23 @@ def _solve_group(variables: list[Variable], constraints: list[Constraint], domai
         for variable in constraint.over if len(constraint.over) > 1 else ():
             touching[place[variable]].append(constraint)
     return _Search(order, domains, place, due, touching, budget).run(0)
+
+
+def _ordered(variables: list[Variable], constraints: list[Constraint], domains: dict[Variable, tuple[Json, ...]]) -> list[Variable]:
+    """Fewest candidates first, then always what is closest to completing a constraint: what depends on each other is tried together."""
+    rest = sorted(variables, key=lambda variable: len(domains[variable]))
+    order: list[Variable] = []
+    while rest:
+        missing = [sum(variable not in order for variable in each.over) for each in constraints]
+        nearest = {
+            variable: min(
+                (count for each, count in zip(constraints, missing, strict=True) if variable in each.over and count < len(each.over)), default=len(rest) + 1
+            )
+            for variable in rest
+        }
+        order.append(min(rest, key=nearest.__getitem__))
+        rest.remove(order[-1])
+    return order
 
 
 def _narrowed(variable: Variable, unary: list[Constraint], budget: Budget) -> tuple[Json, ...]:
