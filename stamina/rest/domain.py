@@ -57,6 +57,12 @@ class Trajectory:
         self._lock = threading.Lock()
         self._moments: dict[int, Moment] = {}
 
+    @property
+    def remembered(self) -> tuple[int, ...]:
+        """The turns that are kept at the moment, in no order that matters."""
+        with self._lock:
+            return tuple(self._moments)
+
     def at(self, turn: int) -> Moment:
         """The moment of a turn. Raises ValueError when ``turn`` is negative."""
         if turn < 0:
@@ -126,7 +132,8 @@ class RestScenario:
     def suite(self, number: int) -> Suite:
         """The tests of turn ``number``'s state."""
         moment = self._trajectory.at(number)
-        return build(moment.state, moment.origins, root(self._options).at("suite", number))
+        # One stream for all turns: an entity that did not change keeps its cases, which are then remembered.
+        return build(moment.state, moment.origins, root(self._options).at("suite"))
 
     def truth(self, number: int) -> Handler:
         """A fresh, empty ground-truth server of turn ``number``'s state."""
