@@ -46,7 +46,7 @@ class Request:
             return None
         if isinstance(self.body, RawBody):
             return self.body.data
-        return json.dumps(self.body, separators=(",", ":"), allow_nan=False).encode()
+        return _ENCODER.encode(self.body).encode()
 
 
 NOT_JSON: Final = object()
@@ -67,7 +67,7 @@ class Response:
     def json(self) -> Json:
         """The body as JSON, :data:`NOT_JSON` when it is none. NaN and Infinity are not JSON; what is nested more than :data:`MAX_DEPTH` deep counts as none."""
         try:
-            value = json.loads(self.body, parse_constant=_refuse_constant)
+            value = _DECODER.decode(self.body.decode(json.detect_encoding(self.body), "surrogatepass"))
         except (ValueError, RecursionError):
             return NOT_JSON
         return NOT_JSON if self._may_be_deep() and isinstance(value, (dict, list)) and _is_deep(value) else value
@@ -79,6 +79,11 @@ class Response:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
+
+
+# Made once: json.dumps and json.loads make new ones at each call that names an option, and a suite has hundreds of bodies.
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _is_deep(value: Json) -> bool:
