@@ -7,6 +7,7 @@ from functools import partial
 
 import click
 
+from stamina import __version__
 from stamina.cli.check import check
 from stamina.cli.doctor import doctor
 from stamina.cli.ending import ended
@@ -20,7 +21,7 @@ from stamina.cli.tail import tail
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(package_name="staminabench", prog_name="stamina")
+@click.version_option(__version__, prog_name="stamina")
 def cli() -> None:
     """Measure the stamina of coding agents: how many change requests in a row does one survive?
 

@@ -7,11 +7,9 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 
 import attrs
 import trio
-from harnesses.registry import make_harness
 
 from actors.observer import Held, Observer, both, logging_to, to_log
 from actors.permits import Admission, Threads, look, permits
@@ -21,9 +19,11 @@ from actors.sandbox import Sandbox
 from actors.scenario import Cast, SandboxFactory, Stage
 from actors.stopping import Stop, on_signals
 from actors.sweep import Company, Report, SweepEnd, play_sweep
+from harnesses.registry import make_harness
 from scenario_store.folder import LiveFolder
 from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
 from scenario_store.run import Run
+from stamina import __version__
 from stamina.config.lock import Lock, identity
 from stamina.config.model import Engine, Plan, SandboxConfig, Work
 from stamina.config.plan import scenario_options
@@ -34,8 +34,6 @@ from stamina.report.report import make_report
 from stamina.rest.domain import RestDomain
 from stamina.rest.prose.instructions import instructions
 from stamina.scoring.played import Played
-
-DISTRIBUTION = "staminabench"
 
 
 def play_run(run: Run, plan: Plan, observer: Observer) -> SweepEnd:
@@ -53,7 +51,7 @@ def check_engine(sandbox: SandboxConfig) -> None:
 def lock_of(plan: Plan) -> Lock:
     """What a run of this plan is made of."""
     domain = RestDomain()
-    return identity(plan, benchmark=f"{domain.name}-{domain.version}", package=version(DISTRIBUTION), prompts=_prompts_digest())
+    return identity(plan, benchmark=f"{domain.name}-{domain.version}", package=__version__, prompts=_prompts_digest())
 
 
 def _prompts_digest() -> str:

@@ -65,8 +65,8 @@ def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, dry_run: boo
 @json_option
 def resume(run: str, *, causes: str, as_json: bool) -> int:
     """Go on with a run that was interrupted."""
-    found = find_run(run)
     wanted = _causes(causes)
+    found = find_run(run)
     text = read_text(found.sweep_file)
     plan = plan_of(parse(text, str(found.sweep_file), harnesses=HARNESSES))
     return _play(plan, found.path, text, reopen=wanted, as_json=as_json)
@@ -93,7 +93,7 @@ def _play(plan: Plan, out: Path, text: str, *, reopen: Sequence[Cause] = (), as_
     """Everything that can be refused is refused before anything is made."""
     check_engine(plan.sweep.sandbox)
     check_keys(plan.sweep, os.environ)
-    run = _prepared(plan, out, text)
+    run = _prepared(plan, out.absolute(), text)  # processes of the run have working folders of their own
     Traces.folder = run.path
     with run.playing():
         _extend(run, plan, text)

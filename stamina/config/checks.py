@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from stamina.config.kinds import suggestion
 from stamina.config.model import Engine, HarnessInfo
 from stamina.config.plan import label_of
 from stamina.config.structure import Problem, structured, written_keys
+from stamina.errors import InputError
 
 
 def cross_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
@@ -42,13 +44,22 @@ def _option_problems(index: int, agent: AgentTable, harnesses: Mapping[str, Harn
     known = written_keys(AgentTable) + _option_keys(harness)
     for name in agent.options:
         if name not in known:
-            owner = next((other for other in harnesses.values() if name in _option_keys(other)), None)
-            hint = suggestion(name, known, "keys here") if owner is None else f"it is a key of harness {owner.name}"
+            owner = _owner(name, harnesses)
+            hint = suggestion(name, known, "keys here") if owner is None else f"it is a key of harness {owner}"
             yield Problem(("agent", index, name), f"unknown key for harness {harness.name}; {hint}")
     if harness.options is not None:
         own = {name: value for name, value in agent.options.items() if name in known}
         for problem in structured(own, harness.options)[1]:
             yield Problem(("agent", index, *problem.path), problem.text)
+
+
+def _owner(key: str, harnesses: Mapping[str, HarnessInfo]) -> str | None:
+    """The harness that has this key; one that cannot be loaded has none."""
+    for name in harnesses:
+        with contextlib.suppress(InputError):
+            if key in _option_keys(harnesses[name]):
+                return name
+    return None
 
 
 def _option_keys(harness: HarnessInfo) -> list[str]:

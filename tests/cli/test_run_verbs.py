@@ -1,0 +1,72 @@
+"""``run`` and ``resume``: what is refused, what is printed, what is created."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from stamina import __version__
+from stamina.cli.app import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SWEEP = '[sweep]\nname = "tiny"\nseeds = "0-1"\nturns = 3\n[sandbox]\nengine = "process"\n[[agent]]\nharness = "reference"\n'
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one sweep file."""
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.toml").write_text(SWEEP)
+
+
+BAD = {
+    "no file": (["run", "tinny.toml"], 'tinny.toml: there is no such file; did you mean "tiny.toml"?'),
+    "bad flag": (["run", "tiny.toml", "--set", "sweep.turns=x"], '--set sweep.turns=x: [sweep] turns: expected a whole number from 0 to 10000, got "x"'),
+    "bad dry run": (["run", "tiny.toml", "--set", "agent.0.harness=refrence", "--dry-run"], 'there is no harness "refrence"; did you mean "reference"?'),
+    "engine": (["run", "tiny.toml", "--set", "sandbox.engine=docker"], '[sandbox] engine = "docker": this version runs engine = "process" only'),
+    "no run": (["resume", "nowhere"], "nowhere is not a run"),
+    "cause": (["resume", "nowhere", "--retry-cause", "agent"], "agent is none of provider, sandbox, host, benchmark"),
+    "unknown option": (["run", "tiny.toml", "--turns", "5"], "No such option"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_refuses_bad_input_before_anything_is_made(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One message, exit 2, nothing created."""
+    arguments, message = BAD[case]
+
+    assert main(arguments) == 2
+
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+    assert [path.name for path in Path().iterdir()] == ["tiny.toml"]
+
+
+def test_a_dry_run_prints_the_plan_and_makes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Scenarios, calls at most, requests."""
+    assert main(["run", "tiny.toml", "--dry-run", "--set", "sweep.repeats=2"]) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "tiny: 1 cell × 2 seeds × 2 repeats = 4 scenarios",
+        "  reference  4 scenarios of 4 turns, at most 48 agent calls, no cost",
+        "together at most 48 agent calls and about 24,240 test requests; 4 at a time",
+    ]
+    assert [path.name for path in Path().iterdir()] == ["tiny.toml"]
+
+
+def test_a_dry_run_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """The documented keys."""
+    assert main(["run", "tiny.toml", "--dry-run", "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert {"name", "scenarios", "agent_calls", "requests", "usd", "unpriced", "notes", "cells"} == set(found)
+    assert (found["scenarios"], found["agent_calls"], found["cells"][0]["cell"]) == (2, 24, "reference")
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    """One number, in two files that must agree."""
+    assert main(["--version"]) == 0
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__
+    assert __version__ in capsys.readouterr().out
