@@ -36,8 +36,9 @@ from stamina.rest.expressions import (
     Subject,
     Sum,
 )
+from stamina.rest.questions import Question
 from stamina.rest.reach import contradictory
-from stamina.rest.scenes import Question, Scene
+from stamina.rest.scenes import Scene
 from stamina.rest.schema import Field, FloatType, IntegerType
 from stamina.rest.semantics import Object, arithmetic, compare, is_met, value_of
 

@@ -22,7 +22,8 @@ from stamina.rest.backtracking import Budget, Constraint, solve
 from stamina.rest.candidates import fits
 from stamina.rest.demands import Demands, alone, conditions_met, effects_shown, impossible, patterns
 from stamina.rest.expressions import Comparison, Condition, Count, FieldRef, Literal, Operand, Quantified, Sum
-from stamina.rest.scenes import MAIN, Domains, Question, Scene, Stage, Wish, ask, shapes
+from stamina.rest.questions import Question, Stage, Wish, ask
+from stamina.rest.scenes import MAIN, Domains, Scene, shapes
 from stamina.rest.schema import Action, Entity, ReferenceListType, ReferenceType, State
 from stamina.rest.semantics import View, is_met, reference_targets, refusal, run_effect, written
 from stamina.rest.values import checker, may_be_null
