@@ -114,22 +114,26 @@ class TestNothingSurvives:
             sleep 303 & echo $!
         """)
         assert len(pids(tmp_path)) == 4
+        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_one_that_ignores_term(self, bash: Bash, tmp_path: Path) -> None:
         """After the grace it is killed."""
         await bash("(trap '' TERM; echo $BASHPID; while :; do sleep 0.05; done) & sleep 0.1")
+        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_one_that_is_stopped(self, bash: Bash, tmp_path: Path) -> None:
         """A stopped process cannot answer TERM; KILL does not ask."""
         await bash("sleep 300 & echo $!; kill -STOP $!")
+        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_the_wall_clock_ends_all_of_it(self, bash: Bash, tmp_path: Path) -> None:
         """An expired call says so, and its children are gone."""
         end = await bash("sleep 300 & echo $!; sleep 301", wall=0.3)
         assert (end.expired, end.signal) == ("wall", 15)
+        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_cancelling_ends_all_of_it(self, bash: Bash, tmp_path: Path) -> None:
@@ -138,13 +142,16 @@ class TestNothingSurvives:
             await bash("sleep 300 & echo $!; sleep 301")
         assert scope.cancelled_caught
         assert len(pids(tmp_path)) == 1
+        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
-    async def test_one_that_kills_its_keeper(self, bash: Bash, tmp_path: Path) -> None:
+    async def test_one_that_kills_its_keeper(self, bash: Bash, sandbox: ProcessSandbox) -> None:
         """The marker in the environment finds what the keeper can no longer see; that is a fault of the sandbox."""
         with pytest.raises(SandboxFault, match="killed"):
-            await bash("setsid sleep 300 & echo $! $$; kill -9 $PPID; sleep 301")
-        assert all(gone(pid) for pid in pids(tmp_path))
+            await bash("setsid sleep 300 & echo $! $$ > pids; kill -9 $PPID; sleep 301")
+        left = [int(pid) for pid in (sandbox.workspace / "pids").read_text().split()]
+        assert len(left) == 2
+        assert all(gone(pid) for pid in left)
 
     async def test_a_small_storm_of_forks(self, bash: Bash) -> None:
         """Children that keep forking are outrun."""

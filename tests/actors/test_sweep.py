@@ -127,15 +127,20 @@ class TestConfinement:
         assert {report.work.seed: report.outcome.ending for report in end.reports} == {0: Ending.COMPLETED, 1: Ending.CENSORED}
 
     async def test_a_storm_stops_the_sweep(self, tmp_path: Path, autojump_clock: object) -> None:
-        """Everybody failing at once has one cause: stop, and say it."""
+        """Everybody failing at once has one cause: stop, and say it; who still plays is stopped too."""
+        world = World(always(fakes.PASS), seconds=1e6)
 
         def cast(work: Work) -> Any:
-            raise HostFault("disk full")
+            if work.seed:
+                raise HostFault("disk full")
+            return cast_of(work, tmp_path)
 
-        company = attrs.evolve(company_of(tmp_path, World(always(fakes.PASS))), cast=cast, intensity=Intensity(most=3, seconds=10))
+        company = attrs.evolve(company_of(tmp_path, world), cast=cast, intensity=Intensity(most=3, seconds=10))
         end = await play_sweep(plan_of(works(range(10))), company)
         assert "disk full" in (end.storm or "")
         assert not end.clean
+        assert (len(world.calls), world.open) == (1, 0)
+        assert trio.current_time() < 1e6
 
     async def test_results_that_cannot_be_kept_end_everything(self, tmp_path: Path, autojump_clock: object) -> None:
         """Going on would be pointless."""
