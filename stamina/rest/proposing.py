@@ -53,7 +53,7 @@ Proposer: TypeAlias = Callable[[Draw, State], Iterator[Change]]
 CONTENTS: Final = 4
 """How many contents are drawn for one target before the next target is tried."""
 
-MOST: Final = 4
+MOST: Final = 3
 """The sampler gives an action no more conditions, and no more effects, than this."""
 
 ENTITY_REFERENCES: Final = (0.25, 0.4, 0.35)

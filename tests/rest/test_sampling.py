@@ -3,6 +3,7 @@
 import inspect
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 from typing import get_args
 
@@ -90,6 +91,14 @@ def test_weights_are_published_for_every_type() -> None:
     assert {uniform[kind] for kind in uniform if kind not in SHRINKING} == {1.0}
     assert {uniform[kind] for kind in SHRINKING} == {0.2}
     assert all(difficulty[kind] == uniform[kind] * REACH[kind].total for kind in difficulty)
+
+
+def test_the_published_table_is_that_of_the_code() -> None:
+    """docs/sampler.md lists the weights that are used."""
+    page = (Path(__file__).parents[2] / "docs" / "sampler.md").read_text()
+    for kind, reach in REACH.items():
+        weights = " | ".join(f"{WEIGHTS[sampler][kind]:g}" for sampler in (Sampler.UNIFORM, Sampler.DIFFICULTY))
+        assert f"| {kind.__name__} | {reach.rules} | {reach.names} | {reach.paths} | {weights} |" in page
 
 
 def parts(value: object) -> Iterator[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stamina.domain import ScenarioOptions
-from stamina.rest.apply import apply
+from stamina.rest.apply import transformed
 from stamina.rest.changes import Change
 from stamina.rest.prose.changes import describe_change
 from stamina.rest.prose.literals import counted
@@ -29,7 +29,7 @@ def change_request(state: State, changes: Sequence[Change]) -> str:
     blocks = []
     for number, change in enumerate(changes, 1):
         blocks.append(_numbered(number, describe_change(state, change)))
-        state = apply(state, change)
+        state = transformed(state, change)
     heading = f"The API changes. Please make {counted(len(changes), 'change', 'changes')}, in this order:"
     return "\n\n".join([heading, "\n".join(blocks), _CLOSING]) + "\n"
 
