@@ -122,6 +122,7 @@ class PriceTable:
     input: PerMillion = key("Input tokens.")
     output: PerMillion = key("Output tokens.")
     cached_input: PerMillion | None = key("Input tokens read from the provider's cache; unknown when missing.", None)
+    cache_write: PerMillion | None = key("Input tokens written to the provider's cache; unknown when missing.", None)
 
 
 @attrs.frozen
@@ -135,9 +136,12 @@ class ModelTable:
     api_key_env: EnvName | None = key("The environment variable that holds the key. The key itself is never written here.", None)
     params: Annotated[dict[str, Any], AnyTable()] = key("Parameters of requests, such as temperature.", attrs.Factory(dict))
     price: PriceTable | None = key(
-        "USD per million tokens: `{ input = 0.60, output = 2.08, cached_input = 0.06 }`, the last optional; unknown when missing.", None
+        "USD per million tokens: `{ input = 0.60, output = 2.08, cached_input = 0.06, cache_write = 0.75 }`, the last two optional; unknown when missing.", None
     )
-    max_in_flight: Annotated[int, Whole(1, 10_000)] = key("Agent calls at the same time.", 64)
+    max_in_flight: Annotated[int, Whole(1, 10_000)] = key("Agent calls, and requests to the model, at the same time.", 64)
+    requests_per_minute: Annotated[int, Whole(1, 10_000_000)] | None = key("Requests to the model in any minute; no limit when missing.", None)
+    tokens_per_minute: Annotated[int, Whole(1000, 10_000_000_000)] | None = key("Tokens, in and out, in any minute; no limit when missing.", None)
+    model_idle_seconds: Annotated[float, Number(above=0, high=86_400)] = key("How long an answer may be silent before the provider is given up.", 300.0)
 
 
 @attrs.frozen
@@ -146,6 +150,8 @@ class BudgetTable:
 
     scenario_usd: Dollars | None = key("One scenario.", None)
     sweep_usd: Dollars | None = key("The whole sweep.", None)
+    turn_usd: Dollars | None = key("One turn of a scenario, all attempts together.", None)
+    call_usd: Dollars | None = key("One agent call.", None)
 
 
 SETTING_KEYS = tuple(field.name for field in attrs.fields(Settings))

@@ -98,8 +98,8 @@ def merged(old: Lock, new: Lock) -> Lock:
 
 
 def _cell(cell: Cell) -> CellLock:
-    """Without what says nothing about a score: where the key is, and how many calls go out at once."""
-    model = None if cell.model is None else attrs.evolve(cell.model, api_key_env=None, max_in_flight=1)
+    """Without what says nothing about a score: where the key is, and how many requests go out at once or in a minute."""
+    model = None if cell.model is None else attrs.evolve(cell.model, api_key_env=None, max_in_flight=1, requests_per_minute=None, tokens_per_minute=None)
     return CellLock(cell.slug, attrs.evolve(cell.agent, env=_digests(cell.agent.env)), model, cell.settings)
 
 

@@ -41,6 +41,7 @@ class Provider(StrEnum):
     BEDROCK = "bedrock"
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
+    GEMINI = "gemini"
     SCRIPTED = "scripted"
 
 
@@ -92,16 +93,20 @@ class SandboxConfig:
 
 @attrs.frozen
 class Price:
-    """USD per million tokens; a missing one is unknown, never 0."""
+    """USD per million tokens; a missing one is unknown, never 0. ``cache_write`` is for input tokens that are written to the provider's cache."""
 
     input: float
     output: float
     cached_input: float | None = None
+    cache_write: float | None = None
 
 
 @attrs.frozen
 class ModelConfig:
-    """``[model.NAME]``. The key itself is never here: ``api_key_env`` names the variable that holds it."""
+    """``[model.NAME]``. The key itself is never here: ``api_key_env`` names the variable that holds it.
+
+    ``model_idle_seconds`` is how long an answer may be silent before the provider is given up.
+    """
 
     name: str
     provider: Provider
@@ -112,6 +117,9 @@ class ModelConfig:
     params: Mapping[str, Any] = attrs.field(factory=dict)
     price: Price | None = None
     max_in_flight: int = 64
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    model_idle_seconds: float = 300.0
 
 
 @attrs.frozen
@@ -129,10 +137,17 @@ class AgentConfig:
 
 @attrs.frozen
 class Budget:
-    """``[budget]``, in USD; None is no limit."""
+    """``[budget]``, in USD; None is no limit. ``turn_usd`` and ``call_usd`` bound one turn and one agent call of a scenario."""
 
     scenario_usd: float | None = None
     sweep_usd: float | None = None
+    turn_usd: float | None = None
+    call_usd: float | None = None
+
+    @property
+    def binds(self) -> bool:
+        """Whether there is any limit."""
+        return any(limit is not None for limit in attrs.astuple(self))
 
 
 @attrs.frozen

@@ -20,7 +20,7 @@ BAD = {
     "unknown table": (SMALL + "[sweeps]\nx = 1\n", 's.toml:7: [sweeps]: unknown key; did you mean "sweep"?'),
     "nothing near": (
         SMALL + "[budget]\nzzz = 1\n",
-        "s.toml:8: [budget] zzz: unknown key; keys here: scenario_usd, sweep_usd",
+        "s.toml:8: [budget] zzz: unknown key; keys here: scenario_usd, sweep_usd, turn_usd, call_usd",
     ),
     "missing key": (SMALL.replace('name = "small"\n', ""), "s.toml:1: [sweep] name: missing, and it has no default"),
     "missing table": (AGENT, "s.toml: [sweep]: missing, and it has no default"),
