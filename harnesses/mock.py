@@ -20,7 +20,7 @@ from harnesses.reference_agent.mistakes import Mistake
 from harnesses.reference_agent.orders import VARIABLE
 from harnesses.registry import Registration
 from stamina.config.file import key
-from stamina.config.kinds import Number, Whole
+from stamina.config.kinds import Choice, Number, Whole
 from stamina.config.model import AgentConfig, HarnessInfo
 from stamina.config.structure import structured
 from stamina.draw import Draw
@@ -58,7 +58,7 @@ class MockOptions:
 
     seed: int = key("Of all choices of the mock agent; has nothing to do with the seeds of scenarios.", 0)
     mistake_chance: Chance = key("That a turn's first attempt puts a mistake into the server.", 0.1)
-    mistakes: tuple[Mistake, ...] = key("The kinds of mistake that it makes.", tuple(Mistake))
+    mistakes: tuple[Annotated[Mistake, Choice(Mistake)], ...] = key("The kinds of mistake that it makes.", tuple(Mistake))
     fix_chance: Chance = key("That an attempt with feedback repairs all mistakes.", 0.75)
     crash_chance: Chance = key("That a call dies of a signal in the middle of writing.", 0.0)
     hang_chance: Chance = key("That a call hangs until it is ended.", 0.0)

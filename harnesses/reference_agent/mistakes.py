@@ -47,7 +47,7 @@ def committed(session: Session, kinds: list[str], pick: int) -> Flaw | None:
     """The first of these mistakes that can be made now; None when none can."""
     data = api_data(session.api())
     for kind in kinds:
-        if kind in _EDITS:
+        if kind in EDITS:
             return Flaw(kind)
         targets = list(_forgettable(session) if kind == Mistake.CHANGE_FORGOTTEN else _TARGETS[kind](data, session.api()))
         if targets:
@@ -63,7 +63,7 @@ def flawed_files(session: Session) -> dict[str, str]:
             session.flaws.remove(flaw)
     files = server_files(data)
     for flaw in session.flaws:
-        for name, right, wrong in _EDITS.get(flaw.kind, ()):
+        for name, right, wrong in EDITS.get(flaw.kind, ()):
             files[name] = files[name].replace(right, wrong)
     return files
 
@@ -219,7 +219,7 @@ _SPOILERS: dict[str, Callable[[Data, Target], None]] = {
 
 Edit = tuple[str, str, str]
 
-_EDITS: dict[str, tuple[Edit, ...]] = {
+EDITS: dict[str, tuple[Edit, ...]] = {
     Mistake.CASCADE_MISSED: (("server.py", "in self.incoming:\n            empty_references(", "in self.incoming[1:]:\n            empty_references("),),
     Mistake.ANALYTICS_ROUNDED: (("server.py", "return sum(values) / len(values)", "return sum(values) // len(values)"),),
     Mistake.BOOLEANS_ARE_NUMBERS: (
@@ -240,7 +240,7 @@ _EDITS: dict[str, tuple[Edit, ...]] = {
     Mistake.CONFLICT_IS_BAD_INPUT: (("server.py", 'raise Refused(CONFLICT, "a condition', 'raise Refused(BAD_INPUT, "a condition'),),
     Mistake.SERVER_CRASHES: (
         ("server.py", "import math\n", "import math\nimport os\n"),
-        ("server.py", '            raise Refused(BAD_INPUT, "the body is not a JSON object")\n', "            os._exit(1)\n"),
+        ("server.py", 'raise Refused(BAD_INPUT, "the body is not a JSON object")', "os._exit(1)"),
     ),
     Mistake.SERVER_DOES_NOT_START: (("run_server.sh", "python3 server.py", "python3 servers.py"),),
 }
