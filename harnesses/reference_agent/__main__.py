@@ -81,12 +81,13 @@ def session_for(prompt: str, path: Path, expected: str | None) -> Session:
 
 def take_in(prompt: str, session: Session, orders: Orders) -> None:
     """Remember what the prompt says, once. Raises :class:`Unreadable`."""
-    if session.is_repeated(prompt):
-        emit("message", text="This prompt is known. Writing the server again.")
-        return
+    repeated = session.is_repeated(prompt)
     session.last_prompt = content_hash(prompt)
-    if prompt.startswith(_FEEDBACK):
+    if prompt.startswith(_FEEDBACK):  # two reports in a row may be the same, and taking in one twice does no harm
         take_feedback(prompt, session, orders)
+        return
+    if repeated:
+        emit("message", text="This prompt is known. Writing the server again.")
         return
     if is_request(prompt):
         session.requests.append(prompt)

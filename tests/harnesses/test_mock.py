@@ -167,7 +167,7 @@ def test_a_mistake_stays_until_feedback_fixes_it(tmp_path: Path) -> None:
         assert agent.call(prompt, **order).returncode == 0
         assert "//" in agent.files()["server.py"]
         assert "incoming[1:]" not in agent.files()["server.py"]
-    agent.call(FEEDBACK + "\n", fix=True)
+    agent.call(FEEDBACK, fix=True)
     assert agent.files() == right
 
 
