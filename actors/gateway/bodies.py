@@ -1,0 +1,156 @@
+"""Requests' bodies: what the gateway must know of them, and the few members that it changes; everything else stays byte for byte what the agent wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, Final
+
+import attrs
+
+from actors.gateway.dialects import Route
+from actors.gateway.interfaces import Operation
+from stamina.config.model import ModelConfig
+from stamina.protocols import Protocol
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_DECODER: Final = json.JSONDecoder()
+
+
+@attrs.frozen
+class Document:
+    """A JSON object whose members can be replaced without writing the others anew.
+
+    Attributes:
+        text: the whole.
+        members: their values.
+        spans: where each value stands.
+    """
+
+    text: str
+    members: Mapping[str, Any]
+    spans: Mapping[str, tuple[int, int]]
+
+    @classmethod
+    def parse(cls, body: bytes) -> Document:
+        """Raises ValueError when it is no JSON object."""
+        text = body.decode()
+        at = _skip(text, 0)
+        if text[at : at + 1] != "{":
+            raise ValueError("the body is no JSON object")
+        members: dict[str, Any] = {}
+        spans: dict[str, tuple[int, int]] = {}
+        at = _skip(text, at + 1)
+        while text[at : at + 1] != "}":
+            name, at = _name(text, at)
+            value, end = _DECODER.raw_decode(text, at)
+            members[name], spans[name] = value, (at, end)
+            at = _skip(text, end)
+            if text[at : at + 1] == ",":
+                at = _skip(text, at + 1)
+            elif text[at : at + 1] != "}":
+                raise ValueError(f"expected a comma at character {at}")
+        if _skip(text, at + 1) != len(text):
+            raise ValueError("something follows the JSON object")
+        return cls(text, members, spans)
+
+    def edited(self, changes: Mapping[str, Any]) -> bytes:
+        """The body with these members replaced or added."""
+        pieces = sorted((*self.spans[name], json.dumps(value)) for name, value in changes.items() if name in self.spans)
+        out: list[str] = []
+        at = 0
+        for start, end, new in pieces:
+            out += (self.text[at:start], new)
+            at = end
+        close = self.text.rindex("}")
+        added = [f"{json.dumps(name)}:{json.dumps(value)}" for name, value in changes.items() if name not in self.spans]
+        out.append(self.text[at:close])
+        out.append(("," if self.spans and added else "") + ",".join(added))
+        out.append(self.text[close:])
+        return "".join(out).encode()
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    assert match is not None
+    return match.end()
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    if text[at : at + 1] != '"':
+        raise ValueError(f"expected a name at character {at}")
+    name, at = scanstring(text, at + 1, True)  # noqa: FBT003 (the standard library's signature)
+    at = _skip(text, at)
+    if text[at : at + 1] != ":":
+        raise ValueError(f"expected a colon at character {at}")
+    return name, _skip(text, at + 1)
+
+
+@attrs.frozen
+class Prepared:
+    """A request that can go to an upstream.
+
+    Attributes:
+        body: with the model's own name and parameters in it.
+        stream: whether events are asked for.
+        strip: whether we asked for usage in the stream where the agent did not.
+        output: tokens that the answer may have, None when the request does not say.
+    """
+
+    body: bytes
+    stream: bool
+    strip: bool
+    output: int | None
+
+
+class UnknownModel(ValueError):
+    """The request names a model that the scenario does not have."""
+
+
+def prepare(route: Route, body: bytes, model: ModelConfig, *, names: tuple[str, ...]) -> Prepared:
+    """Make a request the model's. ``names`` are what the agent may call it.
+
+    Raises ValueError, in words for whoever wrote the request, when the body cannot be used; UnknownModel when it names another model.
+    """
+    document = Document.parse(body)
+    named = route.model if route.protocol is Protocol.GEMINI else document.members.get("model")
+    if named not in names:
+        raise UnknownModel(f"there is no model {named!r} here; the model of this scenario is {names[0]!r}")
+    changes: dict[str, Any] = {} if route.protocol is Protocol.GEMINI else {"model": model.id}
+    if route.operation is Operation.GENERATE:
+        changes |= _parameters(route.protocol, document, model.params)
+    stream = route.stream if route.stream is not None else document.members.get("stream") is True
+    strip = route.protocol is Protocol.CHAT and stream and not _wants_usage(document)
+    if strip:
+        options = document.members.get("stream_options")
+        changes["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
+    return Prepared(document.edited(changes), stream, strip, _output(route.protocol, {**document.members, **changes}))
+
+
+def _wants_usage(document: Document) -> bool:
+    options = document.members.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
+
+
+def _parameters(protocol: Protocol, document: Document, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The sweep file's parameters; they win over the agent's, since they say what is measured."""
+    if protocol is not Protocol.GEMINI or not params:
+        return dict(params)
+    own = document.members.get("generationConfig")
+    return {"generationConfig": {**(own if isinstance(own, dict) else {}), **params}}
+
+
+_LIMITS: Final[Mapping[Protocol, tuple[str, ...]]] = {
+    Protocol.CHAT: ("max_completion_tokens", "max_tokens"),
+    Protocol.RESPONSES: ("max_output_tokens",),
+    Protocol.MESSAGES: ("max_tokens",),
+    Protocol.GEMINI: ("maxOutputTokens",),
+}
+
+
+def _output(protocol: Protocol, members: Mapping[str, Any]) -> int | None:
+    table = members.get("generationConfig") if protocol is Protocol.GEMINI else members
+    values = [table.get(name) for name in _LIMITS[protocol]] if isinstance(table, Mapping) else []
+    return next((value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= 0), None)
