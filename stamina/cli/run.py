@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 import click
-from harnesses.registry import HARNESSES
 from rich.console import Console
 
 from actors.sweep import SweepEnd
+from harnesses.registry import HARNESSES
 from scenario_store.journal import Journal
 from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
 from scenario_store.run import Run
@@ -115,8 +115,10 @@ def _extend(run: Run, plan: Plan, text: str) -> None:
     old, new = run.lock(), lock_of(plan)
     found = difference(old, new)
     found.check(str(run.path))
-    for line in (*found.extensions, *found.kept):
-        click.echo(line, err=True)
+    for line in found.extensions:
+        click.echo(f"the run grows: {line}", err=True)
+    for line in found.kept:
+        click.echo(f"left out this time: {line}", err=True)
     if found.extensions:
         run.extend(text.encode(), merged(old, new))
 

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from stamina.cli.app import main
+
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60
 
@@ -43,30 +47,29 @@ def line_from(stream: object) -> str:
     return stream.readline().strip()  # type: ignore[attr-defined]
 
 
-def test_a_server_of_the_ground_truth_passes_its_own_check(tmp_path: Path) -> None:
+def test_a_server_of_the_ground_truth_passes_its_own_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`serve` and `check` over a real socket, of a seed and of a state from a file; another turn's tests fail; Ctrl-C ends the server with 130."""
-    shown = stamina("scenarios", "show", "--seed", "5", "--turn", "1", "--what", "state", "--json", cwd=tmp_path)
-    (tmp_path / "state.json").write_text(shown.stdout)
+    main(["scenarios", "show", "--seed", "5", "--turn", "1", "--what", "state", "--json"])
+    state = tmp_path / "state.json"
+    state.write_text(capsys.readouterr().out)
     with running("serve", "--state", "state.json", cwd=tmp_path) as server:
         url = line_from(server.stdout)
-        good = stamina("check", "--seed", "5", "--turn", "1", "--url", url, "--json", cwd=tmp_path)
-        bad = stamina("check", "--seed", "5", "--turn", "4", "--url", url, cwd=tmp_path)
+        good = main(["check", "--seed", "5", "--turn", "1", "--url", url, "--json"]), json.loads(capsys.readouterr().out)
+        bad = main(["check", "--seed", "5", "--turn", "4", "--url", url]), capsys.readouterr().out
         server.send_signal(signal.SIGINT)
         assert server.wait(SECONDS) == 130
 
-    found = json.loads(good.stdout)
-    assert (good.returncode, found["failed"]) == (0, [])
-    assert found["passed"] == found["total"] > 0
-    assert bad.returncode == 1
-    assert "cases passed" in bad.stdout
+    assert good[0] == 0
+    assert good[1]["failed"] == []
+    assert good[1]["passed"] == good[1]["total"] > 0
+    assert bad[0] == 1
+    assert "cases passed" in bad[1]
 
 
-def test_a_server_that_is_not_there_fails_every_case(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_fails_every_case(capsys: pytest.CaptureFixture[str]) -> None:
     """Quickly, and not as bad input."""
-    checked = stamina("check", "--seed", "5", "--url", "http://127.0.0.1:9", "--json", cwd=tmp_path)
-
-    assert checked.returncode == 1
-    assert json.loads(checked.stdout)["passed"] == 0
+    assert main(["check", "--seed", "5", "--url", "http://127.0.0.1:9", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["passed"] == 0
 
 
 def test_bad_input_creates_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""Whole runs with the agents that need no model: results, extension, refusal, interruption, damage."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from scenario_store.run import Run
+from stamina.cli.app import main
+from tests.cli.test_processes import SECONDS, running
+
+SWEEP = """\
+[sweep]
+name = "tiny"
+seeds = 0
+turns = 0
+retries = 1
+
+[sandbox]
+engine = "process"
+
+[[agent]]
+harness = "reference"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one sweep file."""
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.toml").write_text(SWEEP)
+
+
+def played(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, object], str]:
+    """Exit code, the one cell of the report, and what went to stderr."""
+    code = main([*arguments, "--json"])
+    captured = capsys.readouterr()
+    [cell] = json.loads(captured.out)["cells"] if captured.out else [{}]
+    return code, cell, captured.err
+
+
+def test_a_run_is_played_extended_and_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+    """From nothing to a result; again: nothing to do; longer: the rest; different: refused, and the run stays as it was."""
+    code, cell, _ = played(capsys, "run", "tiny.toml")
+    assert (code, cell["turns"], cell["average_turns_passed"]) == (0, 1, {"0": 1.0, "1": 1.0})
+
+    journal = next(Path("runs/tiny/scenarios").glob("*/*/*/journal.jsonl"))
+    before = journal.read_bytes()
+    assert played(capsys, "resume", "tiny")[0] == 0
+    assert journal.read_bytes() == before
+
+    code, cell, said = played(capsys, "run", "tiny.toml", "--set", "sweep.turns=1")
+    assert (code, cell["turns"], cell["average_turns_passed"]) == (0, 2, {"0": 2.0, "1": 2.0})
+    assert "the run grows: cell reference: turns 0 → 1" in said
+    assert journal.read_bytes().startswith(before)
+
+    lock = Path("runs/tiny/lock.json").read_bytes()
+    code, _, said = played(capsys, "run", "tiny.toml", "--set", "sweep.turns=1", "--set", "sweep.language=go")
+    assert code == 2
+    assert 'cell reference: language was "python", is "go"' in said
+    assert Path("runs/tiny/lock.json").read_bytes() == lock
+    assert json.loads(Path("runs/tiny/result.json").read_text())["scenarios"][0]["ending"] == "completed"
+
+
+def test_an_agent_that_gives_up_is_no_failure_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """The scenario is exhausted, the exit code 0."""
+    flags = ["sweep.turns=1", "sweep.retries=0", "agent.0.harness=mock", "agent.0.mistake_chance=0", "agent.0.quit_turn=1"]
+    code, cell, _ = played(capsys, "run", "tiny.toml", *(part for flag in flags for part in ("--set", flag)))
+
+    assert (code, cell["average_turns_passed"], cell["causes"]) == (0, {"0": 1.0}, {"agent": 1})
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two Ctrl-C end a call that hangs; the exit code is 130; resume plays the rest, and a second player is refused meanwhile."""
+    flags = ["sweep.turns=1", "agent.0.harness=mock", "agent.0.mistake_chance=0", "agent.0.hang={turn = 1}"]
+    arguments = ["run", "tiny.toml", *(part for flag in flags for part in ("--set", flag))]
+    with running(*arguments, cwd=tmp_path) as run:
+        log = tmp_path / "runs/tiny/log.jsonl"
+        _until(lambda: log.exists() and any('"CallStarted"' in line and '"turn": 1' in line for line in log.read_text().splitlines()))
+        code, _, said = played(capsys, "resume", "tiny")
+        assert (code, "is being played by another process" in said) == (2, True)
+        run.send_signal(signal.SIGINT)
+        _until(lambda: "draining" in log.read_text())
+        run.send_signal(signal.SIGINT)
+        assert run.wait(SECONDS) == 130
+
+    code, cell, _ = played(capsys, "resume", "tiny")
+    assert (code, cell["average_turns_passed"]) == (0, {"0": 2.0, "1": 2.0})
+
+
+def test_a_damaged_journal_is_told_and_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a traceback, and what was there stays."""
+    assert played(capsys, "run", "tiny.toml")[0] == 0
+    folder = Run.open(Path("runs/tiny").absolute()).scenarios()[0]
+    damaged = folder.journal.read_bytes().replace(b'"turn":0', b'"turn":9', 1)
+    folder.journal.write_bytes(damaged)
+
+    code, cell, said = played(capsys, "resume", "tiny")
+    assert (code, cell["crashed"]) == (1, 1)
+    assert "Traceback" not in said
+    assert folder.journal.read_bytes() == damaged
+
+
+def _until(true: object) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + SECONDS
+    while not true():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
