@@ -22,7 +22,7 @@ EXPECTATIONS: tuple[Expectation, ...] = (
     Result(None),
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-ANYTHING = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["id", "result", "age"]), inner), max_leaves=20)
+ANYTHING = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["id", "result", "age"]), inner), max_leaves=8)
 
 
 def judge(expectation: Expectation, body: Any, status: int = 200) -> str | None:
