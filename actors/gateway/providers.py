@@ -1,0 +1,73 @@
+"""The providers as upstreams: where each one is. Bytes pass as they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import attrs
+
+from actors.gateway.bedrock import BedrockUpstream
+from actors.gateway.credentials import AnthropicCredentials, Credentials, Environment, gemini_key, openai_key
+from actors.gateway.http_client import HttpClient, Outgoing, split_url
+from actors.gateway.interfaces import Upstream, UpstreamRequest, UpstreamResponse
+from stamina.config.model import ModelConfig, Provider
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
+ANTHROPIC_URL: Final = "https://api.anthropic.com"
+GEMINI_URL: Final = "https://generativelanguage.googleapis.com"
+
+REFUSED: Final = frozenset({401, 403})
+"""Statuses that say that the credentials are not taken."""
+
+
+@attrs.frozen
+class HttpUpstream:
+    """A provider that speaks the agent's own protocol.
+
+    Attributes:
+        base: URL that paths are appended to.
+        strip: what is cut from the front of a path first: the base of OpenAI's clients has the version in it.
+        version: a header to add where the agent sent none.
+    """
+
+    client: HttpClient
+    base: str
+    credentials: Credentials
+    strip: str = ""
+    version: tuple[str, str] | None = None
+
+    @asynccontextmanager
+    async def open(self, request: UpstreamRequest) -> AsyncIterator[UpstreamResponse]:
+        """See :class:`actors.gateway.interfaces.Upstream`."""
+        origin, prefix = split_url(self.base)
+        headers = request.headers
+        if self.version is not None and all(name != self.version[0] for name, _ in headers):
+            headers = (*headers, self.version)
+        outgoing = Outgoing("POST", prefix + request.path.removeprefix(self.strip), await self.credentials.added(headers), request.body)
+        async with self.client.open(origin, outgoing) as answer:
+            if answer.status in REFUSED:
+                self.credentials.forget()
+            yield answer
+
+
+def provider(model: ModelConfig, client: HttpClient, environment: Environment = os.environ) -> Upstream:
+    """The upstream of a model. A scripted one has none here: it is not reached over HTTP."""
+    match model.provider:
+        case Provider.OPENAI:
+            return HttpUpstream(client, _base(model, OPENAI_URL), openai_key(model, environment), strip="/v1")
+        case Provider.GEMINI:
+            return HttpUpstream(client, _base(model, GEMINI_URL), gemini_key(model, environment))
+        case Provider.ANTHROPIC:
+            base = _base(model, environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL).removesuffix("/v1")
+            return HttpUpstream(client, base, AnthropicCredentials(model, environment), version=("anthropic-version", "2023-06-01"))
+        case Provider.BEDROCK:
+            return BedrockUpstream(model, client, environment)
+        case Provider.SCRIPTED:
+            raise ValueError(f"model {model.name} is scripted")
+
+
+def _base(model: ModelConfig, usual: str) -> str:
+    return (model.base_url or usual).rstrip("/")

@@ -1,0 +1,82 @@
+"""Answers to agents: heads, chunks and errors on a connection."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import attrs
+
+from actors.gateway.dialects import error_body
+from actors.gateway.interfaces import Headers
+from actors.gateway.sockets import PlainWire
+from stamina.protocols import Protocol
+
+JSON: Final = (("content-type", "application/json"),)
+
+
+class HungUp(Exception):
+    """The agent is gone."""
+
+
+@attrs.define(eq=False)
+class Reply:
+    """The answer to one request.
+
+    Attributes:
+        keep_alive: whether the connection is good for another request after it.
+        status: what the agent was told, None before.
+        sent: bytes of the body so far.
+        modern: whether the agent takes chunks.
+    """
+
+    wire: PlainWire
+    keep_alive: bool = True
+    modern: bool = True
+    status: int | None = None
+    sent: int = 0
+
+    async def whole(self, status: int, headers: Headers, body: bytes, *, bodiless: bool = False) -> None:
+        """A whole answer at once. ``bodiless`` answers a HEAD."""
+        head = self._head(status, headers, f"content-length: {len(body)}")
+        self.status, self.sent = status, len(body)
+        await self._send(head if bodiless else head + body)
+
+    async def error(self, protocol: Protocol, status: int, message: str) -> None:
+        """An error in the agent's protocol."""
+        await self.whole(status, JSON, error_body(protocol, status, message))
+
+    async def begin(self, status: int, headers: Headers) -> None:
+        """A streamed answer begins. Without chunks its end is the connection's."""
+        if not self.modern:
+            self.keep_alive = False
+        self.status = status
+        await self._send(self._head(status, headers, *(("transfer-encoding: chunked",) if self.modern else ())))
+
+    async def piece(self, data: bytes) -> None:
+        """A piece of it."""
+        self.sent += len(data)
+        await self._send(b"%x\r\n%b\r\n" % (len(data), data) if self.modern else data)
+
+    async def end(self) -> None:
+        """Its end."""
+        if self.modern:
+            await self._send(b"0\r\n\r\n")
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            await self.wire.send(data)
+        except OSError as error:
+            raise HungUp from error
+
+    def _head(self, status: int, headers: Headers, *framing: str) -> bytes:
+        lines = [f"HTTP/1.1 {status} {_phrase(status)}", *(f"{name}: {value}" for name, value in headers), *framing]
+        lines.append(f"connection: {'keep-alive' if self.keep_alive else 'close'}")
+        return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Status"
