@@ -77,7 +77,7 @@ ScalarType: TypeAlias = StringType | IntegerType | FloatType | BooleanType | Dat
 FieldType: TypeAlias = ScalarType | ReferenceType | ReferenceListType
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Field:
     """One field of an entity. ``default`` None means that there is none (a default is never null)."""
 
@@ -106,7 +106,7 @@ class Analytics:
     field: str | None = None
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Action:
     """A state transition: moves ``enum_field`` from one of ``from_values`` to ``to_value`` (contract B1)."""
 

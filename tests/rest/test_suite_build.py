@@ -84,7 +84,8 @@ def test_requests_keep_to_the_contract(state: State) -> None:
 
 def test_the_same_seed_makes_the_same_suite_and_another_seed_other_values() -> None:
     first = suite_of(LIBRARY)
-    suites._of_entity.cache_clear()
+    for remembered in (suites._alone, suites._referring, suites._acting):
+        remembered.cache_clear()
     assert suite_of(LIBRARY) == first
     assert suite_of(LIBRARY, 8) != first
     assert [case.name for case in suite_of(LIBRARY, 8).cases] == [case.name for case in first.cases]

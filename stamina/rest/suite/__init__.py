@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Protocol
 
+import attrs
+
 from stamina.draw import Draw
-from stamina.rest.schema import State
+from stamina.rest.schema import Action, State
 from stamina.rest.suite.actions import actions
 from stamina.rest.suite.analytics import analytics
 from stamina.rest.suite.crud import crud, server
 from stamina.rest.suite.defaults import defaults
-from stamina.rest.suite.kit import Kits, Source, kits_of, make_kits
+from stamina.rest.suite.kit import Kits, Source, kits_of, make_kit, make_kits
 from stamina.rest.suite.references import references
 from stamina.rest.suite.removed import removed, removed_segments
 from stamina.rest.suite.validation import validation
@@ -25,8 +27,8 @@ from stamina.suite import Case, Suite, Target
 __all__ = ["build"]
 
 
-REMEMBERED: Final = 192
-"""Entities whose cases are kept, of all scenarios of this process; about 100 kB each."""
+REMEMBERED: Final = 256
+"""Entities, and actions, whose cases are kept, of all scenarios of this process; some ten kB each."""
 
 
 class Origins(Protocol):
@@ -62,24 +64,38 @@ def build(state: State, origins: Origins, draw: Draw) -> Suite:
 def _cases(kits: Kits) -> Iterator[Case]:
     yield from server(kits)
     for kit in kits.by_name.values():
-        yield from _of_entity(kits.reached_from(kit))
+        yield from _alone((attrs.evolve(kit.entity, actions=()), kit.number))
+        if kit.references:
+            yield from _referring(kits.around(kit, 1))
+        around = kits.around(kit, 2) if kit.entity.actions else ()
+        for action in kit.entity.actions:
+            yield from _acting(around, action)
     yield from removed_segments(kits)
 
 
+# Most of a state stays as it was from turn to turn, so cases are remembered by exactly what they depend on.
+
+
 @lru_cache(maxsize=REMEMBERED)
-def _of_entity(sources: tuple[Source, ...]) -> tuple[Case, ...]:
-    """The cases of the first entity; the others are those that its references lead to. Remembered, as most entities stay the same for many turns."""
+def _alone(source: Source) -> tuple[Case, ...]:
+    """The cases that depend on one entity, its actions aside."""
+    kit = make_kit(source)
+    return (*crud(kit), *validation(kit), *defaults(kit), *analytics(kit), *removed(kit))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _referring(sources: tuple[Source, ...]) -> tuple[Case, ...]:
+    """The cases of the first entity's references; the other entities are where they lead."""
     kits = kits_of(sources)
-    kit = next(iter(kits.by_name.values()))
-    return (
-        *crud(kit),
-        *validation(kit),
-        *defaults(kit),
-        *references(kit, kits),
-        *analytics(kit),
-        *actions(kit, kits),
-        *removed(kit),
-    )
+    return tuple(references(make_kit(sources[0]), kits))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _acting(sources: tuple[Source, ...], action: Action) -> tuple[Case, ...]:
+    """The cases of one action of the first entity; effects reach its neighbours, and set-up their neighbours."""
+    (entity, number), *others = sources
+    kits = kits_of(((attrs.evolve(entity, actions=(action,)), number), *others))
+    return tuple(actions(next(iter(kits.by_name.values())), kits))
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -103,20 +103,27 @@ class Kits:
 
     def target(self, field: Field) -> Kit:
         """The kit of the entity that a reference or list leads to."""
-        assert isinstance(field.type, ReferenceType | ReferenceListType)
-        return self.by_name[field.type.target]
+        return self.by_name[target_name(field)]
 
-    def reached_from(self, kit: Kit) -> tuple[Source, ...]:
-        """This entity, then every one that its references lead to, however far: all that its cases depend on."""
-        found = {kit.entity.name: kit}
-        waiting = [kit]
-        while waiting:
-            for field in waiting.pop().references:
-                target = self.target(field)
-                if target.entity.name not in found:
-                    found[target.entity.name] = target
-                    waiting.append(target)
-        return tuple((each.entity, each.number) for each in found.values())
+    def around(self, kit: Kit, steps: int) -> tuple[Source, ...]:
+        """This entity, then those that so many references in a row lead to, without what their own cases alone depend on."""
+        found, edge = {kit.entity.name: kit}, [kit]
+        for _ in range(steps):
+            targets = {target.entity.name: target for each in edge for target in map(self.target, each.references)}
+            edge = [target for name, target in targets.items() if name not in found]
+            found.update({target.entity.name: target for target in edge})
+        return tuple((bare(each.entity), each.number) for each in found.values())
+
+
+def bare(entity: Entity) -> Entity:
+    """The entity with its fields alone."""
+    return Entity(entity.name, entity.fields)
+
+
+def target_name(field: Field) -> str:
+    """The name of the entity that a reference or list leads to."""
+    assert isinstance(field.type, ReferenceType | ReferenceListType)
+    return field.type.target
 
 
 def make_kits(state: State, draw: Draw) -> Kits:

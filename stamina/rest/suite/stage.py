@@ -16,7 +16,7 @@ from stamina.rest.candidates import tame
 from stamina.rest.checks import OK, UNMET, WRONG_STATE, Status, Stored
 from stamina.rest.schema import Action, Field
 from stamina.rest.semantics import Refusal, Store
-from stamina.rest.suite.kit import Kit, Kits, Object, create, listing
+from stamina.rest.suite.kit import Kit, Kits, Object, create, listing, target_name
 from stamina.rest.values import may_be_null
 from stamina.rest.worlds import World
 from stamina.suite import Step
@@ -57,7 +57,7 @@ class Scene:
         """This scene with another id for one object, wherever it is mentioned."""
         store: Store = {}
         for name, objects in self.store.items():
-            fields = [field.name for field in kits.by_name[name].references if kits.target(field).entity.name == entity]
+            fields = [field.name for field in kits.by_name[name].references if target_name(field) == entity]
             named = {new if name == entity and key == old else key: each for key, each in objects.items()}
             store[name] = {key: {**each, **{field: _swapped(each[field], old, new) for field in fields}, "id": key} for key, each in named.items()}
         return attrs.evolve(self, store=store)
@@ -208,7 +208,7 @@ class Stage:
         self.store.setdefault(kit.entity.name, {})[wanted["id"]] = kit.stored(body)
 
     def _all_exist(self, field: Field, value: Json) -> bool:
-        there = self.store.get(self._actors.kits.target(field).entity.name, {})
+        there = self.store.get(target_name(field), {})
         return all(key in there for key in (value if isinstance(value, list) else [value]))
 
     def _change(self, kit: Kit, current: Object, wanted: Object) -> None:
