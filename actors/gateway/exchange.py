@@ -1,0 +1,340 @@
+"""One request of an agent, from its bytes to the end of its answer: the heart of the gateway.
+
+It is made the model's, money is set aside, it waits its turn, is asked (again, where the provider failed before its answer began), and what comes is handed
+on as it comes, read on the side. However it ends, it is settled and written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import attrs
+import trio
+
+from actors.gateway.bodies import Prepared, UnknownModel, prepare
+from actors.gateway.desk import Desk
+from actors.gateway.dialects import Route, error_end
+from actors.gateway.events import Whole
+from actors.gateway.gate import Pass
+from actors.gateway.http_client import NotConnected
+from actors.gateway.interfaces import CredentialsFailed, ExchangeEnd, Headers, Operation, Recording, UpstreamFailed, UpstreamRequest, UpstreamResponse
+from actors.gateway.judging import PATIENCE, PAUSE, TRIES, Failed, PassOn, Refusal, Verdict, judge
+from actors.gateway.outage import Kind
+from actors.gateway.readers import StreamReader, message_of, parsed, usage_in
+from actors.gateway.replying import Reply
+from actors.gateway.requests import HttpRequest
+from actors.gateway.seats import Seat
+from actors.gateway.targets import meaningful, target
+from stamina.usage import How, ModelRequest, Usage
+
+WHOLE_BYTES: Final = 64 * 1024 * 1024
+"""The largest answer that is taken whole."""
+
+CLOSING: Final = 5.0
+"""Seconds in which an agent may take the end of a stream."""
+
+NOTHING: Final = Usage(0, 0)
+"""What a request used that the provider did not work on."""
+
+
+@attrs.define
+class End:
+    """How the exchange ends, as far as it is known; ``usage`` is None when the provider may have worked on it, and nobody knows how much."""
+
+    how: How = How.ABANDONED
+    detail: str = "the agent hung up, or was ended"
+    usage: Usage | None = None
+
+
+@attrs.define(eq=False)
+class Exchange:
+    """See the module.
+
+    Attributes:
+        tries: how often the request was sent.
+        answering: the agent has been told a status.
+    """
+
+    desk: Desk
+    seat: Seat
+    route: Route
+    request: HttpRequest
+    reply: Reply
+    number: int = attrs.field(init=False)
+    end: End = attrs.field(factory=lambda: End(usage=NOTHING))
+    tries: int = 0
+    refusals: int = 0
+    held: float = 0.0
+    started: float = attrs.field(factory=trio.current_time)
+    first_byte: float | None = None
+    recording: Recording | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.number = self.seat.take_number()
+
+    async def run(self) -> None:
+        """To its end. Raises HungUp when the agent is gone."""
+        at, caller = self.desk.clock(), self.seat.caller
+        try:
+            await self._run()
+        finally:
+            self._write_down(at, caller.turn, caller.attempt, caller.call)
+
+    async def _run(self) -> None:
+        try:
+            prepared = prepare(self.route, self.request.body, self.desk.model, names=self.seat.names)
+        except UnknownModel as error:
+            return await self._refuse(404, str(error))
+        except (ValueError, RecursionError) as error:
+            return await self._refuse(400, f"the request's body cannot be used: {error}")
+        caller = self.seat.caller
+        amount = self.desk.worst_cost(prepared) if self.route.operation is Operation.GENERATE else 0
+        with self._holding():
+            reason = await self.desk.money.reserve(caller, amount)
+        if reason is not None:
+            self.seat.exhaust(reason)
+            return await self._refuse(402, f"the budget is spent: {reason}")
+        try:
+            await self._ask(prepared)
+        finally:
+            usage = self.end.usage
+            self.desk.money.settle(caller, amount, amount if usage is None else self.desk.list_cost(usage))
+
+    async def _refuse(self, status: int, message: str) -> None:
+        self.end = End(How.REFUSED, message, NOTHING)
+        await self.reply.error(self.route.protocol, status, message)
+
+    async def _ask(self, prepared: Prepared) -> None:
+        """Ask until there is an answer for the agent."""
+        asked = self._upstream_request(prepared)
+        self.recording = self.desk.recorder.begin(asked) if self.desk.recorder is not None else None
+        tokens = self.desk.tokens(prepared)
+        while True:
+            with self._holding():
+                turn = await self.desk.gate.enter(self.seat.caller.scenario, tokens)
+            try:
+                pause = await self._try(asked, prepared, turn)
+            finally:
+                used = self.end.usage
+                turn.close(None if used is None else used.input + used.output)
+            if pause is None:
+                return
+            with self._holding():
+                await trio.sleep(pause)
+
+    async def _try(self, asked: UpstreamRequest, prepared: Prepared, turn: Pass) -> float | None:
+        """Ask once. Seconds until it is to be asked again, None when the agent has its answer."""
+        self.tries += 1
+        self.end = End()
+        self.seat.asked(self.number)
+        idle = self.desk.idle(prepared)
+        try:
+            with trio.move_on_after(idle) as patience:
+                async with self.desk.upstream.open(asked) as answer:
+                    self.first_byte = trio.current_time() - self.started
+                    return await self._answered(answer, prepared, turn, patience)
+        except UpstreamFailed as failure:
+            return await self._failed(Failed(_kind(failure), self.desk.redactor.text(str(failure))), turn, None)
+        reason = f"the provider sent nothing for {idle:g} s"
+        turn.failed(Kind.STATUS, reason)
+        if self.reply.status is None:
+            await self._give_up(How.SILENT, 504, reason)
+        return None
+
+    async def _answered(self, answer: UpstreamResponse, prepared: Prepared, turn: Pass, patience: trio.CancelScope) -> float | None:
+        """An answer began: hand it on, or say when to ask again. Raises UpstreamFailed while the agent knows of nothing."""
+        self.seat.heard(self.number)
+        if answer.status < 400 and prepared.stream and _content_type(answer.headers) == "text/event-stream":
+            turn.answered()
+            self._note_head(answer)
+            await self._relay(answer, prepared, patience)
+            return None
+        body = await self._read_whole(answer, patience)
+        verdict = judge(answer.status, answer.headers, body, self.refusals)
+        if isinstance(verdict, PassOn) and parsed(body) is None:
+            kind = _content_type(answer.headers) or "nothing readable"
+            verdict = Failed(Kind.STATUS, f"the provider answered with {kind} instead of JSON (status {answer.status})")
+        if isinstance(verdict, PassOn):
+            turn.answered()
+            await self._pass_on(answer, body)
+            return None
+        return await self._failed(verdict, turn, (answer, body))
+
+    async def _failed(self, verdict: Verdict, turn: Pass, answer: tuple[UpstreamResponse, bytes] | None) -> float | None:
+        """Ask again, or tell the agent."""
+        if isinstance(verdict, Refusal):
+            turn.refused(verdict.seconds)
+            self.refusals += 1
+            if self.held + verdict.seconds <= PATIENCE:
+                return self._again(0.0)
+            verdict = Failed(Kind.STATUS, "the provider refuses for too long: too many requests (status 429)")
+        assert isinstance(verdict, Failed)
+        down = self.desk.gate.down is not None
+        if verdict.kind is not Kind.CREDENTIALS and not down and self.tries < TRIES:
+            return self._again(float(PAUSE * 2 ** (self.tries - 1)))
+        turn.failed(verdict.kind, verdict.reason)
+        if self.desk.gate.down is not None:
+            return self._again(0.0)
+        if answer is None or parsed(answer[1]) is None:
+            await self._give_up(How.PROVIDER, 502, verdict.reason)
+        else:
+            await self._pass_on(*answer, failure=verdict.reason)
+        return None
+
+    def _again(self, pause: float) -> float:
+        """It is asked again: the provider did nothing for it yet."""
+        self.end = End(usage=NOTHING)
+        return pause
+
+    async def _give_up(self, how: How, status: int, reason: str) -> None:
+        """The provider's failure, in the agent's protocol."""
+        self.end = End(how, reason, None if how is How.SILENT else NOTHING)
+        await self.reply.error(self.route.protocol, status, reason)
+
+    async def _read_whole(self, answer: UpstreamResponse, patience: trio.CancelScope) -> bytes:
+        pieces, size = [], 0
+        while piece := await answer.receive():
+            self._heard(patience)
+            pieces.append(piece)
+            size += len(piece)
+            if size > WHOLE_BYTES:
+                raise UpstreamFailed(f"the provider's answer is larger than {WHOLE_BYTES >> 20} MiB")
+        return b"".join(pieces)
+
+    async def _pass_on(self, answer: UpstreamResponse, body: bytes, failure: str | None = None) -> None:
+        """A whole answer, for the agent."""
+        self._note_head(answer)
+        if self.recording is not None:
+            self.recording.received(body)
+        if answer.status >= 400:
+            body = self.desk.redactor.data(body)
+            detail = failure or f"status {answer.status}: {message_of(parsed(body))}"
+            self.end = End(How.REJECTED if failure is None else How.PROVIDER, detail, NOTHING)
+        else:
+            counted = self.route.operation is Operation.COUNT_TOKENS
+            self.end = End(How.ANSWERED, "", NOTHING if counted else usage_in(self.route.protocol, body))
+        await self.reply.whole(answer.status, _for_agent(answer.headers), body)
+
+    async def _relay(self, answer: UpstreamResponse, prepared: Prepared, patience: trio.CancelScope) -> None:
+        """A stream, for the agent: whole events, and always a proper end."""
+        reader = StreamReader(self.route.protocol, strip=prepared.strip)
+        self.end = End()
+        try:
+            await self.reply.begin(answer.status, _for_agent(answer.headers))
+            await self._relay_events(answer, reader, patience)
+        except UpstreamFailed as failure:
+            self.end = End(How.PROVIDER, self.desk.redactor.text(str(failure)))
+        except trio.Cancelled:
+            if patience.cancel_called:
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSING):
+                    reason = f"the provider sent nothing for {self.desk.idle(prepared):g} s"
+                    await self._end_stream(reader, End(How.SILENT, reason))
+            raise
+        else:
+            self.end = _end_of(reader)
+        await self._end_stream(reader, self.end)
+
+    async def _relay_events(self, answer: UpstreamResponse, reader: StreamReader, patience: trio.CancelScope) -> None:
+        whole, recording = Whole(), self.recording
+        while piece := await answer.receive():
+            self._heard(patience)
+            if recording is not None:
+                recording.received(piece)
+            events = whole.feed(piece)
+            shown = reader.feed(events) if events else b""
+            if shown:
+                await self.reply.piece(shown)
+        if whole.rest.strip() and (shown := reader.feed(whole.rest + b"\n\n")) and reader.finished:
+            await self.reply.piece(shown)
+
+    async def _end_stream(self, reader: StreamReader, end: End) -> None:
+        self.end = end
+        if end.how in (How.PROVIDER, How.SILENT) and not reader.finished:
+            await self.reply.piece(error_end(self.route.protocol, 504 if end.how is How.SILENT else 502, end.detail))
+        await self.reply.end()
+
+    def _heard(self, patience: trio.CancelScope) -> None:
+        """The provider sent something: its time starts anew. Moving a deadline costs, so it is moved in steps of a quarter."""
+        self.seat.heard(self.number)
+        idle, now = self.desk.model.model_idle_seconds, trio.current_time()
+        if patience.deadline - now < idle * 0.75:
+            patience.deadline = now + idle
+
+    def _note_head(self, answer: UpstreamResponse) -> None:
+        if self.recording is not None:
+            self.recording.answered(answer.status, answer.headers)
+
+    def _upstream_request(self, prepared: Prepared) -> UpstreamRequest:
+        assert self.route.operation is not None, "lists of models are not asked for upstream"
+        path = target(self.route, self.request.target, self.desk.model)
+        headers = meaningful(self.request.headers)
+        return UpstreamRequest(
+            self.seat.caller, self.number, self.desk.model, self.route.protocol, self.route.operation, path, headers, prepared.body, prepared.stream
+        )
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """The gateway keeps the request waiting."""
+        since = trio.current_time()
+        try:
+            with self.seat.holding():
+                yield
+        finally:
+            self.held += trio.current_time() - since
+
+    def _write_down(self, at: float, turn: int, attempt: int, call: int) -> None:
+        end, now = self.end, trio.current_time()
+        self.seat.ended(self.number, end.how, end.detail)
+        if self.recording is not None:
+            self.recording.ended(ExchangeEnd(end.how, end.usage, end.detail, now - self.started, self.first_byte))
+        self.desk.write(
+            self.seat.caller,
+            ModelRequest(
+                turn,
+                attempt,
+                call,
+                self.number,
+                self.route.protocol.value,
+                self.desk.model.name,
+                end.how,
+                self.reply.status,
+                end.usage,
+                at,
+                now - self.started,
+                self.held,
+                self.first_byte,
+                self.tries,
+                len(self.request.body),
+                self.reply.sent,
+                end.detail,
+            ),
+        )
+
+
+def _end_of(reader: StreamReader) -> End:
+    """What a stream that came to its end without a break was."""
+    if reader.error is not None:
+        return End(How.PROVIDER, f"the provider ended the stream with an error: {reader.error}", reader.usage)
+    if not reader.finished:
+        return End(How.PROVIDER, "the provider ended the stream before the answer was whole", reader.usage)
+    return End(How.ANSWERED, "", reader.usage)
+
+
+def _kind(failure: UpstreamFailed) -> Kind:
+    if isinstance(failure, CredentialsFailed):
+        return Kind.CREDENTIALS
+    return Kind.CONNECTION if isinstance(failure, NotConnected) else Kind.STATUS
+
+
+def _content_type(headers: Headers) -> str:
+    return dict(headers).get("content-type", "").partition(";")[0].strip().lower()
+
+
+_SHOWN: Final = ("content-type", "request-id", "x-request-id", "retry-after", "retry-after-ms", "cache-control")
+
+
+def _for_agent(headers: Headers) -> Headers:
+    """Headers that mean something to a client; cookies and a provider's own limits are not the agent's business."""
+    return tuple(pair for pair in headers if pair[0] in _SHOWN)

@@ -1,0 +1,204 @@
+"""The gateway of a sweep: all traffic between agents and models, keys and money in one place."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, TypeAlias
+
+import attrs
+import structlog
+import trio
+
+from actors.gateway.budget import Ledger
+from actors.gateway.credentials import GEMINI_KEYS, OPENAI_KEY
+from actors.gateway.desk import Desk, Money, Write
+from actors.gateway.dialects import Route, guess, model_card, model_list, route
+from actors.gateway.exchange import Exchange
+from actors.gateway.gate import Gate, Tell
+from actors.gateway.http_client import HttpClient
+from actors.gateway.interfaces import Caller, Recorder, Upstream
+from actors.gateway.providers import provider
+from actors.gateway.redact import Redactor
+from actors.gateway.replying import JSON, Reply
+from actors.gateway.requests import HttpRequest
+from actors.gateway.seats import Seat
+from actors.gateway.server import accept, listen
+from actors.gateway.targets import token_of
+from stamina.config.model import Budget, ModelConfig, Provider
+from stamina.pricing import price_of
+from stamina.protocols import compatible
+from stamina.usage import ModelRequest
+
+log = structlog.get_logger()
+
+Upstreams: TypeAlias = Callable[[ModelConfig], Upstream | None]
+"""Gives models another upstream than their provider's, such as a script or a recording; None leaves the provider's."""
+
+SECRETS: Final = (
+    OPENAI_KEY,
+    *GEMINI_KEYS,
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_BEARER_TOKEN_BEDROCK",
+)
+"""Variables whose values are taken out of all that is written."""
+
+
+def no_other(model: ModelConfig) -> Upstream | None:
+    """Every model is with its provider."""
+    return None
+
+
+def silently(trouble: object) -> None:
+    """Nobody is told."""
+
+
+def nowhere(caller: Caller, request: ModelRequest) -> None:
+    """Nothing is written."""
+
+
+@attrs.frozen
+class Options:
+    """What a gateway is made with.
+
+    Attributes:
+        models: by their names in the sweep file.
+        budget: its limits.
+        upstreams: see :data:`Upstreams`.
+        write: keeps the record of each request.
+        tell: hears when a provider goes down and comes back.
+        recorder: None records nothing.
+        environment: where keys are looked up.
+        clock: seconds since 1970.
+    """
+
+    models: Mapping[str, ModelConfig]
+    budget: Budget = Budget()
+    upstreams: Upstreams = no_other
+    write: Write = nowhere
+    tell: Tell = silently
+    recorder: Recorder | None = None
+    environment: Mapping[str, str] = attrs.field(factory=lambda: os.environ, repr=False)
+    clock: Callable[[], float] = time.time
+
+
+class Gateway:
+    """See the module; made by :func:`gateway`.
+
+    Attributes:
+        redactor: knows all keys and tokens; whoever writes logs uses it too.
+        money: what is spent and promised.
+    """
+
+    def __init__(self, options: Options, nursery: trio.Nursery, client: HttpClient) -> None:
+        self._options = options
+        self._nursery = nursery
+        self._client = client
+        self._seats: dict[str, Seat] = {}
+        self._desks: dict[str, Desk] = {}
+        self.money = Money(Ledger(options.budget))
+        self.redactor = Redactor(_secrets(options))
+
+    def bind(self, host: str = "127.0.0.1", port: int = 0) -> str:
+        """Listen on one more address, until the gateway ends; returns its base URL. Raises HostFault.
+
+        Everything that can reach the address can talk to the gateway; without a token it learns nothing.
+        """
+        listener = listen(host, port)
+        bound = listener.getsockname()[1]
+        self._nursery.start_soon(accept, listener, self._handle, self._nursery)
+        return f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
+
+    @asynccontextmanager
+    async def seat(self, caller: Caller, model: ModelConfig, *, number: int = 0) -> AsyncIterator[Seat]:
+        """A scenario's seat, for the length of the block; its token is worthless before and after. ``number`` counts on from an earlier run."""
+        seat = Seat(caller, model, number=number)
+        self._desk(model)
+        self.redactor.add(seat.token)
+        self._seats[seat.token] = seat
+        try:
+            yield seat
+        finally:
+            del self._seats[seat.token]
+
+    def down(self, model: ModelConfig) -> str | None:
+        """Why a model's provider is down, None when it is up."""
+        return self._desk(model).gate.down
+
+    def _desk(self, model: ModelConfig) -> Desk:
+        """Made with the model's first seat; raises ValueError for a scripted one that nobody scripted."""
+        if model.name not in self._desks:
+            options = self._options
+            upstream = options.upstreams(model) or provider(model, self._client, options.environment)
+            gate = Gate(model, options.tell)
+            self._desks[model.name] = Desk(model, upstream, gate, self.money, price_of(model), self._write, options.recorder, self.redactor, options.clock)
+        return self._desks[model.name]
+
+    def _write(self, caller: Caller, request: ModelRequest) -> None:
+        """What cannot be written is lost, but harms neither the agent nor the money that is kept count of."""
+        try:
+            self._options.write(caller, attrs.evolve(request, detail=self.redactor.text(request.detail)))
+        except Exception:
+            log.exception("the record of a request cannot be written", cell=caller.cell, seed=caller.seed, turn=caller.turn)
+
+    async def _handle(self, request: HttpRequest, reply: Reply) -> None:
+        """Answer one request of somebody."""
+        if request.method == "HEAD" or request.target.partition("?")[0] in ("/", "/health", "/api/hello"):
+            await reply.whole(200, JSON, b"{}", bodiless=request.method == "HEAD")
+            return
+        found = route(request.method, request.target, dict(request.headers))
+        token = token_of(request.target, request.headers)
+        seat = self._seats.get(token) if token else None
+        if seat is None:
+            await reply.error(found.protocol if found else guess(request.target), 401, "this token names no scenario that is being played")
+        elif found is None:
+            await reply.error(guess(request.target), 404, f"the gateway has nothing at {request.method} {request.target.partition('?')[0][:200]}")
+        else:
+            await self._serve(request, reply, found, seat)
+
+    async def _serve(self, request: HttpRequest, reply: Reply, found: Route, seat: Seat) -> None:
+        if found.operation is None:
+            await _list(reply, found, seat)
+        elif (reason := compatible(found.protocol, seat.model)) is not None and seat.model.provider is not Provider.SCRIPTED:
+            await reply.error(found.protocol, 404, f"model {seat.model.name!r} cannot be used like this: {reason}")
+        else:
+            await Exchange(self._desk(seat.model), seat, found, request, reply).run()
+
+
+async def _list(reply: Reply, found: Route, seat: Seat) -> None:
+    name, window = seat.model.name, seat.model.context_window
+    if found.model is None:
+        await reply.whole(200, JSON, model_list(found.protocol, name, window))
+    elif found.model in seat.names:
+        await reply.whole(200, JSON, model_card(found.protocol, name, window))
+    else:
+        await reply.error(found.protocol, 404, f"there is no model {found.model[:200]!r} here; the model of this scenario is {name!r}")
+
+
+def _secrets(options: Options) -> list[str]:
+    names = (*SECRETS, *(model.api_key_env for model in options.models.values() if model.api_key_env))
+    return [value for name in dict.fromkeys(names) if (value := options.environment.get(name))]
+
+
+@asynccontextmanager
+async def gateway(options: Options) -> AsyncIterator[Gateway]:
+    """A gateway for the length of the block. Requests that are under way when it ends are cut off; whoever uses it ends its agents first."""
+    client = HttpClient()
+    failure: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        try:
+            yield Gateway(options, nursery, client)
+        except Exception as error:
+            # Raised again below, where no nursery wraps it in a group.
+            failure = error
+        finally:
+            nursery.cancel_scope.cancel()
+            client.close()
+    if failure is not None:
+        raise failure
