@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final, TypeAlias
 
 import attrs
@@ -79,7 +79,7 @@ class Options:
     """
 
     models: Mapping[str, ModelConfig]
-    budget: Budget = Budget()
+    budget: Budget = attrs.field(factory=Budget)
     upstreams: Upstreams = no_other
     write: Write = nowhere
     tell: Tell = silently
@@ -92,7 +92,7 @@ class Gateway:
     """See the module; made by :func:`gateway`.
 
     Attributes:
-        redactor: knows all keys and tokens; whoever writes logs uses it too.
+        redactor: knows all keys; whoever writes logs uses it too.
         money: what is spent and promised.
     """
 
@@ -115,12 +115,11 @@ class Gateway:
         self._nursery.start_soon(accept, listener, self._handle, self._nursery)
         return f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
 
-    @asynccontextmanager
-    async def seat(self, caller: Caller, model: ModelConfig, *, number: int = 0) -> AsyncIterator[Seat]:
+    @contextmanager
+    def seat(self, caller: Caller, model: ModelConfig, *, number: int = 0) -> Iterator[Seat]:
         """A scenario's seat, for the length of the block; its token is worthless before and after. ``number`` counts on from an earlier run."""
         seat = Seat(caller, model, number=number)
         self._desk(model)
-        self.redactor.add(seat.token)
         self._seats[seat.token] = seat
         try:
             yield seat

@@ -18,21 +18,11 @@ class Redactor:
     """Knows secrets, and replaces them wherever they stand: as they are, URL-encoded, in hex, and in base64 at any offset."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets: set[str] = set()
-        self._text: re.Pattern[str] | None = None
-        self._bytes: re.Pattern[bytes] | None = None
-        for secret in secrets:
-            self.add(secret)
-
-    def add(self, secret: str | None) -> None:
-        """Know one more; short ones are ignored."""
-        if secret is None or len(secret) < SHORTEST or secret in self._secrets:
-            return
-        self._secrets.add(secret)
-        forms = sorted({form for one in self._secrets for form in _forms(one)}, key=lambda form: (-len(form), form))
+        known = dict.fromkeys(secret for secret in secrets if len(secret) >= SHORTEST)
+        forms = sorted({form for secret in known for form in _forms(secret)}, key=lambda form: (-len(form), form))
         pattern = "|".join(map(re.escape, forms))
-        self._text = re.compile(pattern)
-        self._bytes = re.compile(pattern.encode())
+        self._text = re.compile(pattern) if forms else None
+        self._bytes = re.compile(pattern.encode()) if forms else None
 
     def text(self, text: str) -> str:
         """The text without secrets."""
