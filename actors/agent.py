@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -42,27 +43,59 @@ class Files:
         return self.folder / "agent.stderr"
 
 
-async def call_agent(harness: Harness, sandbox: Sandbox, context: CallContext, *, limits: CallLimits, files: Files, compute: Compute) -> CallEvent:
+@attrs.frozen
+class ModelSeen:
+    """What the gateway saw of a call.
+
+    Attributes:
+        served: requests that the model answered.
+        trouble: why the last request failed for the provider's reasons, None when it did not.
+        silent: the last thing between agent and model was the model's silence.
+    """
+
+    served: int
+    trouble: str | None = None
+    silent: bool = False
+
+
+Watch: TypeAlias = Callable[[], ModelSeen | None]
+"""Asks the gateway what it saw of the call that just ended; None for an agent without model."""
+
+
+def unwatched() -> ModelSeen | None:
+    """Of an agent without model."""
+    return None
+
+
+async def call_agent(
+    harness: Harness, sandbox: Sandbox, context: CallContext, *, limits: CallLimits, files: Files, compute: Compute, watch: Watch = unwatched
+) -> CallEvent:
     """Call the agent once. What it does, and what its CLI does, is in the event; raises InfraError for the sandbox and the host only."""
     with host_faults("write", files.prompt):
         files.prompt.write_text(context.prompt, encoding="utf-8")
     end = await sandbox.call(harness.command(context), limits=limits, stdout=files.stdout, stderr=files.stderr)
+    seen = watch()
     health = await sandbox.probe()
     report = await compute(lambda: harness.read(context, end))
-    return judge(context, end, report, health)
+    return judge(context, end, report, health, seen)
 
 
-def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health) -> CallEvent:
+def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health, seen: ModelSeen | None = None) -> CallEvent:
     """What a call's end means (contract T4). The order matters: what the agent broke is its own doing, whatever the CLI made of it; a call that was cut off
-    by the clock did not fail; and only then does a failure's cause count."""
+    by the clock did not fail; and only then does a failure's cause count. What the gateway saw goes before what the CLI made of it: a call that completed
+    without one answer of its model is none."""
     at = (context.turn, context.attempt, context.call, end.seconds)
     if health.broken is not None:
         return CallFailed(*at, Cause.SANDBOX, health.broken, report.session, by_agent=True)
-    if report.completed:
+    if report.completed and (seen is None or seen.served):
         return CallCompleted(*at, report.session, report.detail)
     if end.expired is not None:
-        cause = Cause.PROVIDER if report.cause is Cause.PROVIDER else Cause.AGENT
+        cause = Cause.PROVIDER if report.cause is Cause.PROVIDER or (seen is not None and seen.silent) else Cause.AGENT
         return CallExpired(*at, cause, report.session, f"ended after {end.seconds:.0f} s ({end.expired})")
     if health.free_bytes < DISK_FLOOR:
         return CallFailed(*at, Cause.HOST, f"disk full ({health.free_bytes >> 20} MiB free): {report.detail}", report.session)
+    if seen is not None and seen.trouble is not None:
+        return CallFailed(*at, Cause.PROVIDER, seen.trouble, report.session)
+    if report.completed:
+        return CallFailed(*at, Cause.HARNESS, "it ended as if it were done, without one answer of its model", report.session)
     return CallFailed(*at, report.cause or Cause.HARNESS, report.detail, report.session)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import attrs
 import structlog
+from structlog.typing import Processor
 
 from stamina.config.model import Work
 from stamina.outcome import ScenarioOutcome
@@ -69,13 +70,29 @@ class Held:
 
 
 @attrs.frozen
+class ModelDown:
+    """The provider of a model fails for everyone: its requests wait, and what waits costs nobody an attempt. Goes on by itself."""
+
+    model: str
+    reason: str
+
+
+@attrs.frozen
+class ModelUp:
+    """It answers again, after so many seconds."""
+
+    model: str
+    seconds: float
+
+
+@attrs.frozen
 class Draining:
     """Somebody asked to stop: no new turns; what is in flight has ``seconds`` to end."""
 
     seconds: float
 
 
-Event: TypeAlias = ScenarioStarted | Happened | Waiting | ScenarioEnded | ScenarioCrashed | Held | Draining
+Event: TypeAlias = ScenarioStarted | Happened | Waiting | ScenarioEnded | ScenarioCrashed | Held | ModelDown | ModelUp | Draining
 
 Observer: TypeAlias = Callable[[Event], None]
 """Called in the event loop: quick, and it never raises."""
@@ -113,28 +130,36 @@ def to_log(event: Event) -> None:
             log.error("scenario crashed", error=event.error, traceback=event.traceback)
         case Held():
             log.warning("held", reason=event.reason)
+        case ModelDown():
+            log.warning("model down", model=event.model, reason=event.reason)
+        case ModelUp():
+            log.warning("model up again", model=event.model, seconds=event.seconds)
         case Draining():
             log.warning("draining", seconds=event.seconds)
 
 
 @contextmanager
-def logging_to(path: Path) -> Iterator[None]:
-    """Send structlog to a file of JSON lines for the length of the block; each line carries what is bound to the task (cell, seed, repeat, turn)."""
+def logging_to(path: Path, redact: Processor | None = None) -> Iterator[None]:
+    """Send structlog to a file of JSON lines for the length of the block; each line carries what is bound to the task (cell, seed, repeat, turn).
+
+    ``redact`` takes secrets out of each line.
+    """
     with path.open("a", encoding="utf-8") as file:
-        _configure(file)
+        _configure(file, redact)
         try:
             yield
         finally:
             structlog.reset_defaults()
 
 
-def _configure(file: io.TextIOWrapper) -> None:
+def _configure(file: io.TextIOWrapper, redact: Processor | None) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            *(() if redact is None else (redact,)),
             structlog.processors.JSONRenderer(default=str),
         ],
         logger_factory=structlog.WriteLoggerFactory(file),

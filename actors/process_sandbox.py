@@ -81,11 +81,11 @@ class ProcessSandbox(Sandbox):
             write_beneath(self.home, path, content)
         with _stdin(command.stdin) as stdin:
             task = Task(
-                command.argv, self.workspace, self._environment(command.env), stdout, stderr, limits.output_bytes, limits.grace, limits.wall, stdin=stdin
+                command.argv, self.workspace, self._environment(command.env), stdout, stderr, limits.output_bytes, limits.grace, _wall(limits), stdin=stdin
             )
             try:
                 async with self._keeping(task) as kept:
-                    done = await kept.finish()
+                    done = await _done(kept, limits)
             except NotStarted as error:
                 _append(stderr, f"{command.argv[0]}: {error}\n")
                 done = Done(NOT_STARTED, 0.0, expired=False, truncated=False)
@@ -151,6 +151,23 @@ class ProcessSandbox(Sandbox):
         """Nothing of our own environment but PATH, so no secret either."""
         base = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home), "LANG": "C.UTF-8", "TMPDIR": str(self.root / "tmp")}
         return {**base, **self.env, **more}
+
+
+def _wall(limits: CallLimits) -> float:
+    """The keeper's own clock knows nothing of the model's gateway."""
+    return limits.wall if limits.held is None else float("inf")
+
+
+async def _done(kept: Kept, limits: CallLimits) -> Done:
+    """Wait for a call's end, or end it when its time is over, held time not counted."""
+    begun = trio.current_time()
+    while limits.held is not None and (left := limits.left(trio.current_time() - begun)) < float("inf"):
+        if left <= 0:
+            await kept.end()
+            return attrs.evolve(await kept.finish(), expired=True)
+        with trio.move_on_after(left):
+            return await kept.finish()
+    return await kept.finish()
 
 
 async def _ready(kept: Kept, port: int, limits: ServerLimits, log: Path) -> Server | ServerFailed:

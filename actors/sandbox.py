@@ -5,6 +5,7 @@ Two implementations: :mod:`actors.process_sandbox` and :mod:`actors.container_sa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path, PurePosixPath
 from typing import Protocol, TypeAlias
@@ -16,11 +17,19 @@ from harnesses.harness import CallEnd, Command
 
 @attrs.frozen
 class CallLimits:
-    """Limits of one agent call: seconds of wall time, bytes of stdout and of stderr kept, grace between TERM and KILL in seconds."""
+    """Limits of one agent call: seconds of wall time, bytes of stdout and of stderr kept, grace between TERM and KILL in seconds.
+
+    ``held`` tells the seconds so far in which the model's gateway kept the agent waiting; they do not count as the agent's. None for an agent without model.
+    """
 
     wall: float
     output_bytes: int = 256 * 1024 * 1024
     grace: float = 5.0
+    held: Callable[[], float] | None = None
+
+    def left(self, passed: float) -> float:
+        """Seconds that a call has left after so many have passed. To be asked again when they are over: some may have been held since."""
+        return self.wall + (self.held() if self.held is not None else 0.0) - passed
 
 
 @attrs.frozen

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import attrs
 import structlog
+import trio
 
-from actors.agent import Files, call_agent
+from actors.agent import CallEvent, Files, call_agent
+from actors.gateway.seating import Seated, Seating, unseated
+from actors.gateway.seats import Seat
 from actors.grading import FEEDBACK, Grader, Test, measure, ran
 from actors.observer import Happened, Observer, ScenarioEnded, ScenarioStarted, Waiting
 from actors.permits import Compute, Permits
@@ -24,7 +28,7 @@ from actors.stopping import Stop
 from actors.supervise import Restart, infra_fault
 from actors.tester import TesterLimits, run_suite
 from actors.workspace import restore
-from harnesses.harness import CallContext, Harness, ModelAccess
+from harnesses.harness import CallContext, Harness
 from scenario_store.folder import LiveFolder, ScenarioFolder
 from scenario_store.journal import Clock, Journal
 from stamina import domain
@@ -33,6 +37,7 @@ from stamina.errors import BenchmarkFault, InputError
 from stamina.outcome import Cause, ScenarioOutcome
 from stamina.turns import (
     BenchmarkFailed,
+    BudgetExhausted,
     CallAgent,
     CallFailed,
     CallStarted,
@@ -67,14 +72,17 @@ class Cast:
         scenario: what is asked and how it is judged.
         harness: the adapter of the agent.
         folder: where it is kept.
-        model: how the agent reaches its model, None for a harness without.
     """
 
     work: Work
     scenario: domain.Scenario
     harness: Harness
     folder: ScenarioFolder
-    model: ModelAccess | None = None
+
+
+def open_end() -> str | None:
+    """Scenarios may always begin."""
+    return None
 
 
 @attrs.frozen
@@ -85,6 +93,8 @@ class Stage:
         sandbox: opens sandboxes.
         permits, compute, stop, observe: see their modules.
         clock: seconds since 1970, for the journals.
+        seating: gives a scenario its seat at the model gateway.
+        closed: why no more scenarios are begun, such as money that is spent; None while they are.
         pauses: between repetitions after failures of the machinery; its ``attempts`` play no part.
         test: plays suites.
     """
@@ -95,6 +105,8 @@ class Stage:
     stop: Stop
     observe: Observer
     clock: Clock
+    seating: Seating = unseated
+    closed: Callable[[], str | None] = open_end
     pauses: Restart = PAUSES
     test: Test = run_suite
 
@@ -115,8 +127,9 @@ async def play(cast: Cast, stage: Stage) -> ScenarioOutcome:
     with (
         structlog.contextvars.bound_contextvars(cell=work.cell.slug, seed=work.seed, repeat=work.repeat),
         open_journal(cast.folder, stage) as journal,
+        stage.seating(work, cast.folder) as seated,
     ):
-        playing = _Play(cast, stage, journal, replay(rules_of(work.cell.settings), journal.history.events))
+        playing = _Play(cast, stage, seated, journal, replay(rules_of(work.cell.settings), journal.history.events))
         stage.observe(ScenarioStarted(work, playing.progress, resumed=bool(journal.history.events)))
         await playing.run()
         result = outcome(playing.progress, cell=work.cell.slug, seed=work.seed, repeat=work.repeat)
@@ -140,6 +153,7 @@ class _Play:
 
     cast: Cast
     stage: Stage
+    seated: Seated | None
     journal: Journal[Event]
     progress: Progress
     pause: float = 0.0
@@ -206,12 +220,31 @@ class _Play:
             await self.restore(sandbox, step)
             self.record(CallStarted(step.turn, step.attempt, step.call))
             workspace, home = sandbox.inside
-            session, model = self.progress.session, self.cast.model
-            context = CallContext(step.turn, step.attempt, step.call, prompt, session, workspace, home, model)
-            limits = CallLimits(self.cast.work.cell.settings.call_seconds)
-            event = await call_agent(self.cast.harness, sandbox, context, limits=limits, files=Files(folder), compute=self.stage.compute)
+            model = None if self.seated is None else self.seated.access
+            context = CallContext(step.turn, step.attempt, step.call, prompt, self.progress.session, workspace, home, model)
+            event = await self.called(sandbox, context, Files(folder))
         self.record(event)
+        if isinstance(event, BudgetExhausted):
+            return
         self.spoiled = isinstance(event, CallFailed) and event.by_agent
+
+    async def called(self, sandbox: Sandbox, context: CallContext, files: Files) -> CallEvent | BudgetExhausted:
+        """The call's end; or that the money was spent, which ends it at once."""
+        call = partial(call_agent, self.cast.harness, sandbox, context, files=files, compute=self.stage.compute)
+        seconds = self.cast.work.cell.settings.call_seconds
+        if self.seated is None:
+            return await call(limits=CallLimits(seconds))
+        seat = self.seated.seat
+        seat.begin(context.turn, context.attempt, context.call)
+        event: CallEvent | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_when_exhausted, seat, nursery.cancel_scope)
+            event = await call(limits=CallLimits(seconds, held=lambda: seat.held_seconds), watch=self.seated.seen)
+            nursery.cancel_scope.cancel()
+        if seat.exhausted is not None:
+            return BudgetExhausted(context.turn, seat.exhausted)
+        assert event is not None, "only a spent budget cancels the call"
+        return event
 
     async def grade(self, sandbox: Sandbox, step: RunSuite) -> None:
         """One suite run. Its files are written before the event that makes the next prompt read them."""
@@ -280,6 +313,12 @@ class _Play:
             self.stage.observe(Waiting(self.cast.work, self.pause, self.progress.failures.detail))
             await self.stage.stop.sleep(self.pause)
             self.pause = 0.0
+
+
+async def _when_exhausted(seat: Seat, scope: trio.CancelScope) -> None:
+    """Without money the agent can do nothing more."""
+    await seat.wait_exhausted()
+    scope.cancel()
 
 
 def _read_feedback(folder: Path | None, step: CallAgent) -> str:

@@ -15,7 +15,7 @@ import attrs
 import structlog
 import trio
 
-from actors.observer import Draining, ScenarioCrashed
+from actors.observer import Draining, Held, ScenarioCrashed
 from actors.scenario import Cast, Stage, open_journal, play, rules_of
 from actors.supervise import Abandoned, Crashed, Exit, Finished, Intensity, Restart, RestartStorm, supervise
 from scenario_store.atomic import write_atomic
@@ -54,17 +54,19 @@ class SweepEnd:
         reports: of scenarios that were played, in the order in which they ended.
         interrupted: somebody asked to stop.
         storm: why it stopped by itself, None when it did not.
+        closed: why some scenarios were not begun, such as money that is spent; None when all were.
     """
 
     reports: tuple[Report, ...]
     interrupted: bool
     storm: str | None = None
+    closed: str | None = None
 
     @property
     def clean(self) -> bool:
         """Whether nothing was censored, crashed or left out: the exit status tells."""
         bad = (Ending.CENSORED, Ending.CRASHED, Ending.RUNNING)
-        return not self.interrupted and self.storm is None and all(report.outcome.ending not in bad for report in self.reports)
+        return not self.interrupted and self.storm is None and self.closed is None and all(report.outcome.ending not in bad for report in self.reports)
 
 
 @attrs.frozen
@@ -100,7 +102,7 @@ async def play_sweep(plan: Plan, company: Company) -> SweepEnd:
                 watch.start_soon(partial(company.stage.stop.cancel, producers, told=sweep.draining))
                 await sweep.produce(plan, send, producers)
                 watch.cancel_scope.cancel()
-    return SweepEnd(tuple(sweep.reports), company.stage.stop.asked, sweep.storm)
+    return SweepEnd(tuple(sweep.reports), company.stage.stop.asked, sweep.storm, sweep.closed)
 
 
 @attrs.define
@@ -110,6 +112,7 @@ class _Sweep:
     company: Company
     reports: list[Report] = attrs.field(factory=list)
     storm: str | None = None
+    closed: str | None = None
 
     async def produce(self, plan: Plan, send: trio.MemorySendChannel[Report], producers: trio.CancelScope) -> None:
         """Start scenarios in order, each as soon as there is a permit and room."""
@@ -119,6 +122,10 @@ class _Sweep:
                 await stage.permits.scenarios.acquire_on_behalf_of(_token(work))
                 await stage.permits.admit()
                 if stage.stop.asked:
+                    return
+                if (reason := stage.closed()) is not None:
+                    self.closed = reason
+                    stage.observe(Held(reason))
                     return
                 nursery.start_soon(self.one, work, send, producers)
 

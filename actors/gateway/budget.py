@@ -53,17 +53,24 @@ def usd(units: int) -> str:
 
 @attrs.define
 class Ledger:
-    """All accounts of a sweep: the sweep's own, and one for each scenario, turn and agent call that has a limit."""
+    """All accounts of a sweep: the sweep's own, and one for each scenario, turn and agent call that has a limit.
+
+    Attributes:
+        closed: why nothing new may begin, once a request was refused by the limit of the whole sweep.
+    """
 
     budget: Budget
+    closed: str | None = None
     _balances: dict[Account, Balance] = attrs.field(factory=dict)
 
     def ask(self, caller: Caller, amount: int) -> Decision:
-        """Whether ``amount`` units may be reserved now, changing nothing."""
+        """Whether ``amount`` units may be reserved now; changes no balance."""
         answer = Answer.YES
         for name, balance in self._accounts(caller):
             if balance.spent + amount > balance.limit:
-                return Decision(Answer.NO, _reason(name, balance, amount))
+                reason = _reason(name, balance, amount)
+                self.closed = self.closed or (reason if name == "sweep_usd" else None)
+                return Decision(Answer.NO, reason)
             if balance.spent + balance.promised + amount > balance.limit:
                 answer = Answer.LATER
         return Decision(answer)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from typing import Protocol as Interface
 
-import anthropic
 import attrs
 import httpx
 import trio
-from anthropic import Anthropic
 
 from actors.gateway.interfaces import CredentialsFailed, Headers
 from stamina.config.model import ModelConfig
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
 
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 GEMINI_KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -95,18 +96,20 @@ class AnthropicCredentials:
         self._client = None
 
     def _added(self, headers: Headers) -> Headers:
+        import anthropic  # seconds of start-up that only those pay who use it
+
         try:
-            return self._signed(self._client or self._made(), headers)
+            return self._signed(self._client or self._made(anthropic.Anthropic), headers)
         except (anthropic.AnthropicError, OSError, ValueError, TypeError) as error:
             raise CredentialsFailed(f"model {self._model.name}: the credentials cannot be used ({type(error).__name__}); {_REMEDY}") from error
 
-    def _made(self) -> Anthropic:
+    def _made(self, make: type[Anthropic]) -> Anthropic:
         key = None
         if self._model.api_key_env:
             key = self._environment.get(self._model.api_key_env)
             if not key:
                 raise missing(self._model.name, f"set the variable {self._model.api_key_env}")
-        self._client = Anthropic(api_key=key, base_url=self._model.base_url)
+        self._client = make(api_key=key, base_url=self._model.base_url)
         return self._client
 
     def _signed(self, client: Anthropic, headers: Headers) -> Headers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final, TypeAlias
 
@@ -103,7 +103,7 @@ class Gateway:
         self._seats: dict[str, Seat] = {}
         self._desks: dict[str, Desk] = {}
         self.money = Money(Ledger(options.budget))
-        self.redactor = Redactor(_secrets(options))
+        self.redactor = Redactor(secrets_of(options.models.values(), options.environment))
 
     def bind(self, host: str = "127.0.0.1", port: int = 0) -> str:
         """Listen on one more address, until the gateway ends; returns its base URL. Raises HostFault.
@@ -180,9 +180,10 @@ async def _list(reply: Reply, found: Route, seat: Seat) -> None:
         await reply.error(found.protocol, 404, f"there is no model {found.model[:200]!r} here; the model of this scenario is {name!r}")
 
 
-def _secrets(options: Options) -> list[str]:
-    names = (*SECRETS, *(model.api_key_env for model in options.models.values() if model.api_key_env))
-    return [value for name in dict.fromkeys(names) if (value := options.environment.get(name))]
+def secrets_of(models: Iterable[ModelConfig], environment: Mapping[str, str]) -> list[str]:
+    """The keys that a sweep may use, as far as the environment holds them."""
+    names = (*SECRETS, *(model.api_key_env for model in models if model.api_key_env))
+    return [value for name in dict.fromkeys(names) if (value := environment.get(name))]
 
 
 @asynccontextmanager

@@ -9,7 +9,6 @@ from typing import Final
 
 import attrs
 
-from actors.gateway.bedrock import BedrockUpstream
 from actors.gateway.credentials import AnthropicCredentials, Credentials, Environment, gemini_key, openai_key
 from actors.gateway.http_client import HttpClient, Outgoing, split_url
 from actors.gateway.interfaces import Upstream, UpstreamRequest, UpstreamResponse
@@ -64,6 +63,8 @@ def provider(model: ModelConfig, client: HttpClient, environment: Environment = 
             base = _base(model, environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL).removesuffix("/v1")
             return HttpUpstream(client, base, AnthropicCredentials(model, environment), version=("anthropic-version", "2023-06-01"))
         case Provider.BEDROCK:
+            from actors.gateway.bedrock import BedrockUpstream  # boto3 is slow to start, and most sweeps do without
+
             return BedrockUpstream(model, client, environment)
         case Provider.SCRIPTED:
             raise ValueError(f"model {model.name} is scripted")

@@ -5,18 +5,25 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
 
 import attrs
 import trio
 
-from actors.observer import Held, Observer, both, logging_to, to_log
+from actors.gateway.gate import Trouble
+from actors.gateway.gateway import Options, gateway, secrets_of
+from actors.gateway.joining import restore_spending, seating, writing
+from actors.gateway.redact import Redactor
+from actors.gateway.seating import Seating, unseated
+from actors.observer import Held, ModelDown, ModelUp, Observer, both, logging_to, to_log
 from actors.permits import Admission, Threads, look, permits
 from actors.ports import Ports
 from actors.process_sandbox import ProcessSandbox
 from actors.sandbox import Sandbox
-from actors.scenario import Cast, SandboxFactory, Stage
+from actors.scenario import Cast, SandboxFactory, Stage, open_end
 from actors.stopping import Stop, on_signals
 from actors.sweep import Company, Report, SweepEnd, play_sweep
 from harnesses.registry import make_harness
@@ -35,10 +42,13 @@ from stamina.rest.domain import RestDomain
 from stamina.rest.prose.instructions import instructions
 from stamina.scoring.played import Played
 
+LOCAL: Final = "127.0.0.1"
+"""Where processes of this host reach the gateway."""
+
 
 def play_run(run: Run, plan: Plan, observer: Observer) -> SweepEnd:
     """Play what is left of a plan into its run folder; the caller holds :meth:`Run.playing`. SIGINT and SIGTERM drain, a second one ends at once."""
-    with logging_to(run.log_file):
+    with logging_to(run.log_file, Redactor(secrets_of(plan.sweep.models.values(), os.environ)).processor):
         return trio.run(_play, run, plan, both(to_log, observer))
 
 
@@ -61,6 +71,26 @@ def _prompts_digest() -> str:
 
 
 async def _play(run: Run, plan: Plan, observe: Observer) -> SweepEnd:
+    """With a model gateway, where some cell runs a model."""
+    models = {cell.model.name: cell.model for cell in plan.cells if cell.model is not None}
+    if not models:
+        return await _play_scenarios(run, plan, observe, unseated, open_end)
+    options = Options(
+        models,
+        plan.sweep.budget,
+        write=writing(lambda caller: run.scenario(*caller.scenario).path),
+        tell=partial(_tell_trouble, observe),
+    )
+    async with gateway(options) as gate:
+        restore_spending(gate, run, models.values())
+        return await _play_scenarios(run, plan, observe, seating(gate, gate.bind(LOCAL)), lambda: gate.money.ledger.closed)
+
+
+def _tell_trouble(observe: Observer, trouble: Trouble) -> None:
+    observe(ModelDown(trouble.model, trouble.reason) if trouble.reason else ModelUp(trouble.model, trouble.seconds))
+
+
+async def _play_scenarios(run: Run, plan: Plan, observe: Observer, seats: Seating, closed: Callable[[], str | None]) -> SweepEnd:
     stop = Stop()
     admission = Admission(look=lambda: look(run.path), held=lambda reason: observe(Held(reason)), stop=stop)
     stage = Stage(
@@ -70,6 +100,8 @@ async def _play(run: Run, plan: Plan, observe: Observer) -> SweepEnd:
         stop=stop,
         observe=observe,
         clock=time.time,
+        seating=seats,
+        closed=closed,
     )
     company = Company(_Casting(run).cast, stage, _Keeper(run).keep)
     async with trio.open_nursery() as nursery:

@@ -143,6 +143,8 @@ def _told(run: Run, end: SweepEnd, *, as_json: bool) -> int:
     if end.interrupted:
         click.echo(f"interrupted; go on with: stamina resume {run.path}", err=True)
         return INTERRUPTED
+    if end.closed is not None:
+        click.echo(f"some scenarios were not begun: {end.closed}; with more money, go on with: stamina resume {run.path}", err=True)
     if end.storm is not None:
         click.echo(f"stopped: {end.storm}; go on with: stamina resume {run.path}", err=True)
     return DONE if end.clean else NEGATIVE

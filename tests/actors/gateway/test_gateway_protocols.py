@@ -142,11 +142,12 @@ async def test_a_stream_that_is_cut_off_gets_a_proper_end(protocol: str, end: st
 
 async def test_a_provider_that_falls_silent_is_given_up(patient_clock: Any) -> None:
     """In a stream, with an event that says so."""
-    first = STREAMS["messages"].split(b"\n\n")[0] + b"\n\n"
-    async with bench(lambda request, n: stream(first, HANG), "messages", model_idle_seconds=30.0) as gate:
-        with_silence = await gate.ask("messages", stream=True)
-    assert b"event: error" in with_silence.content
-    assert gate.requests[0].how is How.SILENT
+    first = STREAMS["responses"].split(b"\n\n")[0] + b"\n\n"
+    async with bench(lambda request, n: stream(first, HANG), "responses", model_idle_seconds=30.0) as gate:
+        answer = await gate.ask("responses", stream=True)
+    assert answer.content.startswith(first)
+    assert b"response.failed" in answer.content
+    assert (gate.requests[0].how, gate.requests[0].usage) == (How.SILENT, None)
     assert gate.seat.silence(1e9)
 
 

@@ -1,0 +1,62 @@
+"""Joins a run and its gateway: scenarios come to their seats, requests to the scenarios' folders, and what was spent before to the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from actors.gateway.budget import UNIT
+from actors.gateway.desk import BYTES_PER_TOKEN, Write
+from actors.gateway.gateway import Gateway
+from actors.gateway.interfaces import Caller
+from actors.gateway.seating import Seated, Seating
+from harnesses.harness import ModelAccess
+from scenario_store.folder import ScenarioFolder
+from scenario_store.run import Run
+from scenario_store.usage import append_request, mend, read_requests
+from stamina.config.model import ModelConfig, Work
+from stamina.pricing import at_list_price, price_of
+from stamina.usage import ModelRequest, Usage
+
+
+def seating(gate: Gateway, url: str) -> Seating:
+    """Seats at a gateway; ``url`` is where agents reach it from their sandboxes."""
+
+    @contextmanager
+    def seated(work: Work, folder: ScenarioFolder) -> Iterator[Seated | None]:
+        model = work.cell.model
+        if model is None:
+            yield None
+            return
+        mend(folder.path)
+        number = 1 + max((request.number for request in read_requests(folder.path)), default=-1)
+        with gate.seat(Caller(work.cell.slug, work.seed, work.repeat), model, number=number) as seat:
+            yield Seated(seat, ModelAccess(url, seat.token, model.name, model.context_window))
+
+    return seated
+
+
+def writing(folder_of: Callable[[Caller], Path]) -> Write:
+    """Writes each request into its scenario's folder."""
+
+    def write(caller: Caller, request: ModelRequest) -> None:
+        append_request(folder_of(caller), request)
+
+    return write
+
+
+def restore_spending(gate: Gateway, run: Run, models: Iterable[ModelConfig]) -> None:
+    """Count what earlier runs of a sweep have spent, so that its limits bind all runs together. Raises InputError for a record that cannot be read."""
+    prices = {model.name: price_of(model) for model in models}
+    for folder in run.scenarios():
+        for request in read_requests(folder.path):
+            price = prices.get(request.model)
+            if price is not None:
+                caller = Caller(folder.cell, folder.seed, folder.repeat, request.turn, request.attempt, request.call)
+                gate.money.ledger.restore(caller, round(at_list_price(_usage(request), price) * UNIT))
+
+
+def _usage(request: ModelRequest) -> Usage:
+    """What is known, else what the bytes suggest: money that may have been spent is not given out again."""
+    return request.usage or Usage(request.bytes_in // BYTES_PER_TOKEN, request.bytes_out // BYTES_PER_TOKEN)
