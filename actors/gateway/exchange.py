@@ -171,12 +171,11 @@ class Exchange:
                 return self._again(0.0)
             verdict = Failed(Kind.STATUS, "the provider refuses for too long: too many requests (status 429)")
         assert isinstance(verdict, Failed)
-        down = self.desk.gate.down is not None
-        if verdict.kind is not Kind.CREDENTIALS and not down and self.tries < TRIES:
-            return self._again(float(PAUSE * 2 ** (self.tries - 1)))
         turn.failed(verdict.kind, verdict.reason)
         if self.desk.gate.down is not None:
             return self._again(0.0)
+        if self.tries < TRIES:
+            return self._again(float(PAUSE * 2 ** (self.tries - 1)))
         if answer is None or parsed(answer[1]) is None:
             await self._give_up(How.PROVIDER, 502, verdict.reason)
         else:

@@ -14,6 +14,9 @@ WINDOW: Final = 60.0
 SCENARIOS: Final = 2
 """So many scenarios that fail with no answer to anybody in between mean that it is not one request's fault."""
 
+CONNECTIONS: Final = 2
+"""So many connections that fail, of whomever, with no answer to anybody in between, mean that nobody is there."""
+
 FIRST_PROBE: Final = 5.0
 LONGEST_PROBE: Final = 60.0
 
@@ -46,6 +49,7 @@ class Outage:
     due: float = 0.0
     _pause: float = FIRST_PROBE
     _failures: dict[Hashable, float] = attrs.field(factory=dict)
+    _connections: int = 0
     _probing: bool = False
 
     def wait(self, now: float) -> float:
@@ -68,12 +72,13 @@ class Outage:
         was_down = self.reason is not None
         self.reason = None
         self._failures.clear()
+        self._connections = 0
         self._pause = FIRST_PROBE
         self._probing = False
         return was_down
 
     def failed(self, scenario: Hashable, kind: Kind, reason: str, now: float, *, probe: bool = False) -> bool:
-        """A scenario's request failed for good; whether an outage begins. While it is down only the probe's failure says anything new."""
+        """A try of a scenario's request failed; whether an outage begins. While it is down only the probe's failure says anything new."""
         if self.reason is not None:
             if probe:
                 self._pause = min(self._pause * 2, LONGEST_PROBE)
@@ -81,7 +86,8 @@ class Outage:
             return False
         self._failures[scenario] = now
         self._failures = {who: at for who, at in self._failures.items() if now - at <= WINDOW}
-        if kind is Kind.STATUS and len(self._failures) < SCENARIOS:
+        self._connections += kind is Kind.CONNECTION
+        if kind is not Kind.CREDENTIALS and len(self._failures) < SCENARIOS and self._connections < CONNECTIONS:
             return False
         self.reason, self.since, self.due = reason, now, now + self._pause
         return True

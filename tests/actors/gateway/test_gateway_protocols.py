@@ -63,7 +63,10 @@ STREAMS: dict[str, bytes] = {
     ),
     "responses": events({"type": "response.output_text.delta", "delta": "hi"}, {"type": "response.completed", "response": ANSWERS["responses"][0]}),
     "messages": events(
-        {"type": "message_start", "message": {"usage": {"input_tokens": 30, "output_tokens": 1, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 10}}},
+        {
+            "type": "message_start",
+            "message": {"usage": {"input_tokens": 30, "output_tokens": 1, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 10}},
+        },
         {"type": "content_block_delta", "delta": {"text": "message_stop"}},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 20}},
         {"type": "message_stop"},
