@@ -11,6 +11,7 @@ from stamina import __version__
 from stamina.cli.check import check
 from stamina.cli.doctor import doctor
 from stamina.cli.ending import ended
+from stamina.cli.gateway import gateway
 from stamina.cli.report import report
 from stamina.cli.run import resume, run
 from stamina.cli.scenarios import scenarios
@@ -29,7 +30,7 @@ def cli() -> None:
     """
 
 
-for verb in (run, resume, status, tail, report, check, serve, scenarios, schema, doctor):
+for verb in (run, resume, status, tail, report, check, serve, gateway, scenarios, schema, doctor):
     cli.add_command(verb)
 
 

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from stamina.config.file import AgentTable, SweepFile, written_variables
+from stamina.config.file import AgentTable, SweepFile, budget_of, model_of, written_variables
 from stamina.config.kinds import suggestion
 from stamina.config.model import Engine, HarnessInfo
 from stamina.config.plan import label_of
 from stamina.config.structure import Problem, structured, written_keys
 from stamina.errors import InputError
+from stamina.pricing import price_of
+from stamina.protocols import Protocol, compatible
 
 
 def cross_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
@@ -24,6 +26,8 @@ def cross_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Ite
     yield from _vary_problems(file, harnesses)
     yield from _name_problems(file.agent)
     yield from _sandbox_problems(file, harnesses)
+    yield from _protocol_problems(file, harnesses)
+    yield from _price_problems(file)
 
 
 def _agent_problems(index: int, agent: AgentTable, file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
@@ -72,6 +76,31 @@ def _model_problems(index: int, agent: AgentTable, file: SweepFile, harness: Har
         yield Problem(("agent", index), f"harness {harness.name} runs a model: add model = the name of a [model.NAME]")
     if not harness.uses_model and agent.model:
         yield Problem(("agent", index, "model"), f"harness {harness.name} runs no model; leave the key out")
+
+
+def _protocol_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
+    """A harness and a model that have no protocol in common."""
+    for index, agent in enumerate(file.agent):
+        spoken = harnesses[agent.harness].protocols if agent.harness in harnesses else ()
+        varied = {name for grid in file.vary for name in grid.model or ()}
+        for name in (*agent.model, *sorted(varied - set(agent.model))):
+            if name not in file.model or not spoken:
+                continue
+            reasons = [compatible(Protocol(protocol), model_of(name, file.model[name])) for protocol in spoken]
+            if all(reason is not None for reason in reasons):
+                yield Problem(("agent", index, "model"), f"harness {agent.harness} cannot use model {name}: {reasons[0]}")
+
+
+def _price_problems(file: SweepFile) -> Iterator[Problem]:
+    """A limit on spending binds only where prices are known."""
+    if not budget_of(file.budget).binds:
+        return
+    used = {name for agent in file.agent for name in agent.model} | {name for grid in file.vary for name in grid.model or ()}
+    for name, table in file.model.items():
+        if name in used and price_of(model_of(name, table)) is None:
+            yield Problem(
+                ("model", name), "there is a [budget], but no price is known for this model: add price = { input = …, output = … }, USD per million tokens"
+            )
 
 
 def _undefined(path: tuple[str | int, ...], model: str, file: SweepFile) -> Problem:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import attrs
 
 from stamina.config.kinds import AnyTable, Choice, Flag, Memory, Number, OneOrMore, Seeds, Text, Whole
-from stamina.config.model import AgentConfig, Budget, Egress, Engine, OnExhausted, Price, Provider, SandboxConfig, Settings
+from stamina.config.model import AgentConfig, Budget, Egress, Engine, ModelConfig, OnExhausted, Price, Provider, SandboxConfig, Settings
 from stamina.domain import FeedbackLevel, Language, Sampler
 
 _DEFAULTS = Settings()
@@ -204,6 +204,11 @@ def sandbox_of(table: SandboxTable) -> SandboxConfig:
 def price_of(table: PriceTable | None) -> Price | None:
     """The same keys, as the model has them."""
     return None if table is None else Price(**attrs.asdict(table, recurse=False))
+
+
+def model_of(name: str, table: ModelTable) -> ModelConfig:
+    """The same keys, as the model has them."""
+    return ModelConfig(name=name, **(attrs.asdict(table, recurse=False) | {"price": price_of(table.price)}))
 
 
 def budget_of(table: BudgetTable) -> Budget:

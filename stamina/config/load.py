@@ -10,10 +10,10 @@ import attrs
 import tomli
 
 from stamina.config.checks import cross_problems
-from stamina.config.file import SETTING_KEYS, ModelTable, SweepFile, budget_of, price_of, sandbox_of, written_variables
+from stamina.config.file import SETTING_KEYS, SweepFile, budget_of, model_of, sandbox_of, written_variables
 from stamina.config.kinds import suggestion
 from stamina.config.lines import KeyPath, key_lines, line_of
-from stamina.config.model import HarnessInfo, ModelConfig, Settings, Sweep
+from stamina.config.model import HarnessInfo, Settings, Sweep
 from stamina.config.overrides import Override, override, parse_override
 from stamina.config.structure import Problem, structured
 from stamina.errors import InputError
@@ -113,12 +113,7 @@ def _sweep(file: SweepFile, raw: Mapping[str, Any]) -> Sweep:
         concurrency=file.sweep.concurrency,
         settings=Settings(**{key: own[key] for key in SETTING_KEYS}),
         sandbox=sandbox_of(file.sandbox),
-        models={name: _model(name, table) for name, table in file.model.items()},
+        models={name: model_of(name, table) for name, table in file.model.items()},
         budget=budget_of(file.budget),
         vary=tuple({key: written_variables(grid)[key] for key in written} for grid, written in zip(file.vary, raw.get("vary", ()), strict=True)),
     )
-
-
-def _model(name: str, table: ModelTable) -> ModelConfig:
-    own = attrs.asdict(table, recurse=False) | {"price": price_of(table.price)}
-    return ModelConfig(name=name, **own)

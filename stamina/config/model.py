@@ -201,8 +201,10 @@ class HarnessInfo:
     Attributes:
         uses_model: it runs a model, so it needs one and must be sandboxed.
         options: the attrs class of its own ``[[agent]]`` keys, with plain or ``Annotated`` types; None when it has none.
+        protocols: what it can speak to a model (:class:`stamina.protocols.Protocol`), the one it likes best first; empty when it speaks all.
     """
 
     name: str
     uses_model: bool
     options: type[Any] | None = None
+    protocols: tuple[str, ...] = ()

@@ -15,7 +15,12 @@ class Weaknesses:
 
 
 HARNESSES = {
-    info.name: info for info in (HarnessInfo("opencode", uses_model=True), HarnessInfo("reference", uses_model=False), HarnessInfo("mock", False, Weaknesses))
+    info.name: info
+    for info in (
+        HarnessInfo("opencode", uses_model=True, protocols=("chat",)),
+        HarnessInfo("reference", uses_model=False),
+        HarnessInfo("mock", False, Weaknesses),
+    )
 }
 
 SMALL = """\

@@ -98,6 +98,14 @@ BAD = {
         's.toml:11: [sandbox] env.LA NG: expected the name of an environment variable, got "LA NG"',
     ),
     "negative price": (LARGE.replace("0.60", "-0.60"), "s.toml:27: [model.glm-5] price.input: expected a number of at least 0, got -0.6"),
+    "a limit without a price": (
+        LARGE.replace("price = { input = 0.60, output = 2.08 }\n", "").replace("zai.glm-5", "zai.glm-6"),
+        "s.toml:23: [model.glm-5]: there is a [budget], but no price is known for this model: add price = { input = …, output = … }, USD per million tokens",
+    ),
+    "no common protocol": (
+        LARGE.replace('"bedrock"', '"gemini"'),
+        's.toml:16: [[agent]] 1, model: harness opencode cannot use model glm-5: provider = "gemini" speaks gemini, not chat',
+    ),
     "vary something else": (LARGE.replace("language = [", "lang = ["), 's.toml:36: [[vary]] 1, lang: unknown key; did you mean "language"?'),
     "vary seeds": (
         LARGE.replace('language = ["python", "rust"]', "concurrency = [1, 2]"),

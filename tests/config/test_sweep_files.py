@@ -66,7 +66,7 @@ def test_reads_seeds_in_every_form(written: str, seeds: tuple[int, ...]) -> None
 def test_a_list_of_models_makes_an_agent_of_each() -> None:
     """One table for a harness with many models."""
     text = LARGE.replace('model = "glm-5"', 'model = ["glm-5", "kimi"]\nname = "oc"').replace(
-        "[budget]", '[model.kimi]\nprovider="openai"\nid="k"\ncontext_window=9000\n[budget]'
+        "[budget]", '[model.kimi]\nprovider="openai"\nid="k"\ncontext_window=9000\nprice={input=1,output=2}\n[budget]'
     )
 
     assert [(agent.name, agent.model) for agent in sweep(text).agents[:2]] == [("oc-glm-5", "glm-5"), ("oc-kimi", "kimi")]
