@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import attrs
+
 from scenario_store.folder import ScenarioFolder
 from scenario_store.journal import History, JournalUnknown, read_journal
 from scenario_store.run import Run
+from scenario_store.usage import read_requests
 from stamina.config.lock import Lock
 from stamina.errors import InputError
 from stamina.outcome import Cause, Ending, ScenarioOutcome
+from stamina.pricing import price_of
 from stamina.scoring.played import Asked, Played, played
+from stamina.scoring.spending import Spending, spending
 from stamina.turns import Event, Rules
 
 
@@ -31,6 +36,7 @@ def asked_of(lock: Lock) -> Mapping[str, Asked]:
             version=lock.benchmark,
             rules=Rules(cell.settings.turns, cell.settings.retries, cell.settings.on_exhausted, cell.settings.infra_retries),
             language=cell.settings.language,
+            model=cell.model,
         )
         for cell in lock.cells
     }
@@ -45,10 +51,15 @@ def outcome_of(folder: ScenarioFolder, asked: Asked) -> Played:
     """One scenario that was begun; see :func:`outcomes_from`."""
     try:
         history: History[Event] = read_journal(folder.journal, Event)
-        return played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
+        found = played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
+        return attrs.evolve(found, spending=_spending(folder, asked))
     except JournalUnknown:
         raise
     except InputError as error:
         rules = asked.rules
         lost = ScenarioOutcome(folder.cell, folder.seed, folder.repeat, rules.turns, rules.retries, (), Ending.CRASHED, Cause.HOST, str(error))
         return Played(asked.version, lost)
+
+
+def _spending(folder: ScenarioFolder, asked: Asked) -> Spending | None:
+    return None if asked.model is None else spending(read_requests(folder.path), price_of(asked.model))

@@ -14,6 +14,7 @@ from stamina.report.report import Report, warnings
 from stamina.scoring.played import Played
 from stamina.scoring.reach import reach, readme_score, stopped_by
 from stamina.scoring.score import CellScore, Level
+from stamina.scoring.spending import Spending
 
 FORMAT: Final = 1
 """Version of both forms."""
@@ -21,7 +22,8 @@ FORMAT: Final = 1
 
 def report_json(report: Report) -> dict[str, Json]:
     """What ``report --json`` prints."""
-    return {"format": FORMAT, "name": report.name, "cells": [_cell(cell, report.planned.get(cell.cell)) for cell in report.cells]}
+    cells: list[Json] = [_cell(cell, report.planned.get(cell.cell)) | {"usage": _usage(report.spending(cell))} for cell in report.cells]
+    return {"format": FORMAT, "name": report.name, "cells": cells}
 
 
 def result_json(report: Report) -> dict[str, Json]:
@@ -57,6 +59,22 @@ def _cell(score: CellScore, planned: int | None) -> dict[str, Json]:
         "lines_of_code": score.lines.mean,
         "language_mismatches": score.mismatched,
         "warnings": list(warnings(score)),
+    }
+
+
+def _usage(total: Spending | None) -> Json:
+    """A cell's requests to its model; None for a harness without one."""
+    if total is None:
+        return None
+    return {
+        "requests": total.requests,
+        "coverage": total.coverage,
+        "input_tokens": total.input,
+        "cached_input_tokens": total.cached,
+        "output_tokens": total.output,
+        "reasoning_tokens": total.reasoning,
+        "usd": total.cost,
+        "cache_hits": {str(turn): cached / tokens if tokens else None for turn, (tokens, cached) in total.turns.items()},
     }
 
 
@@ -96,4 +114,5 @@ def _row(played: Played) -> dict[str, Json]:
         "readme_score": readme_score(outcome),
         "lines_of_code": played.lines,
         "language_mismatches": list(played.mismatches),
+        "usage": _usage(played.spending),
     }

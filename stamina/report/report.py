@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 
 import attrs
 
 from stamina.scoring.played import Played
 from stamina.scoring.score import CellScore, score_cells
+from stamina.scoring.spending import Spending
 
 
 @attrs.frozen
@@ -25,6 +27,13 @@ class Report:
     cells: tuple[CellScore, ...]
     scenarios: tuple[Played, ...] = ()
     planned: Mapping[str, int] = attrs.field(factory=dict)
+
+    def spending(self, cell: CellScore) -> Spending | None:
+        """What a cell's scenarios asked of its model, all together; None for a harness without one."""
+        key = (cell.cell, cell.version, cell.turns - 1, cell.retries)
+        mine = [one.spending for one in self.scenarios if (one.outcome.cell, one.version, one.outcome.turns_planned, one.outcome.retries) == key]
+        known = [spent for spent in mine if spent is not None]
+        return functools.reduce(Spending.plus, known) if known else None
 
 
 def make_report(name: str, scenarios: Iterable[Played], planned: Mapping[str, int] | None = None) -> Report:

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 import attrs
 
+from stamina.config.model import ModelConfig
 from stamina.domain import Language
 from stamina.outcome import ScenarioOutcome
+from stamina.scoring.spending import Spending
 from stamina.turns import Event, Rules, WorkspaceMeasured, outcome, replay
 
 
@@ -20,21 +22,24 @@ class Played:
         outcome: how it went.
         lines: lines of code, all languages, when the workspace was last measured; None when it never was.
         mismatches: turns in which a program in another language than the one asked for answered the tests.
+        spending: what its model was asked; None for a harness without one.
     """
 
     version: str
     outcome: ScenarioOutcome
     lines: int | None = None
     mismatches: tuple[int, ...] = ()
+    spending: Spending | None = None
 
 
 @attrs.frozen
 class Asked:
-    """What a scenario was played under: the benchmark's version, the rules, and the language that the agent was told to use."""
+    """What a scenario was played under: the benchmark's version, the rules, the language that the agent was told to use, and its model."""
 
     version: str
     rules: Rules
     language: Language = Language.ANY
+    model: ModelConfig | None = None
 
 
 def played(asked: Asked, events: Iterable[Event], *, cell: str, seed: int, repeat: int) -> Played:
