@@ -310,3 +310,14 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 
     first, second = trio.run(compare)
     assert second <= first
+
+
+async def test_time_that_the_gateway_held_is_given_back(tmp_path: Path) -> None:
+    """A call's clock stands still while its model's gateway keeps it waiting; then it runs out as ever."""
+    sandbox = ProcessSandbox(tmp_path / "held", Ports())
+    out, errors = tmp_path / "held.out", tmp_path / "held.err"
+    given = await sandbox.call(Command(("sleep", "0.6")), limits=CallLimits(0.1, held=lambda: 60.0), stdout=out, stderr=errors)
+    ended = await sandbox.call(Command(("sleep", "60")), limits=CallLimits(0.1, held=lambda: 0.1), stdout=out, stderr=errors)
+    assert (given.exit_code, given.expired) == (0, None)
+    assert ended.expired == "wall"
+    assert ended.seconds < 30
