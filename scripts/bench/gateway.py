@@ -10,7 +10,6 @@ import argparse
 import json
 import multiprocessing
 import resource
-import statistics
 import time
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
@@ -106,7 +105,12 @@ async def measure(streams: int, events: int, rate: float) -> None:
     near, far = spawn.Pipe()
     upstream = spawn.Process(target=provider, args=(far, events, rate), daemon=True)
     upstream.start()
-    model = ModelConfig("m", Provider.OPENAI, "m", 100_000, base_url=f"http://127.0.0.1:{near.recv()}/v1", max_in_flight=streams)
+    behind = near.recv()
+    direct = spawn.Process(target=agents, args=(far, behind, ["none"] * streams), daemon=True)
+    direct.start()
+    alone = percentile((await trio.to_thread.run_sync(near.recv))[0], 0.99)
+    print(f"without the gateway: p99 {alone:.1f} ms")
+    model = ModelConfig("m", Provider.OPENAI, "m", 100_000, base_url=f"http://127.0.0.1:{behind}/v1", max_in_flight=streams)
     async with gateway(Options({"m": model})) as gate, AsyncExitStack() as seats:
         port = int(gate.bind().rpartition(":")[2])
         tokens = [seats.enter_context(gate.seat(Caller("bench", number, 0), model)).token for number in range(streams)]
@@ -124,14 +128,19 @@ async def measure(streams: int, events: int, rate: float) -> None:
     upstream.terminate()
 
 
+def percentile(ages: list[float], share: float) -> float:
+    """The age that this share of events stays below."""
+    known = sorted(age for age in ages if age >= 0)
+    return known[int(len(known) * share)]
+
+
 def report(streams: int, events: int, rate: float, ages: list[float], faults: list[str], cpu: float, wall: float, memory: float) -> None:
     """Print the figures."""
     got = -sum(age for age in ages if age < 0)
-    ages = sorted(age for age in ages if age >= 0)
     print(f"{streams} streams of {events} events at {rate:g} a second: {got:.0f} of {streams * events} came, {len(faults)} faults {faults[:3]}")
     share, each = cpu / (events / rate), cpu / (streams * events) * 1e6
     print(f"gateway: {share:.2f} cores while the events flow ({cpu:.1f} s of CPU in {wall:.1f} s), {each:.0f} µs an event")
-    middle, high, most = statistics.median(ages), ages[int(len(ages) * 0.99)], ages[-1]
+    middle, high, most = percentile(ages, 0.5), percentile(ages, 0.99), max(ages)
     print(f"age of an event at the agent (provider, gateway and agent together): p50 {middle:.1f} ms, p99 {high:.1f} ms, most {most:.1f} ms")
     print(f"memory: {memory / 1000:.0f} kB a stream")
 
