@@ -134,7 +134,7 @@ def run_effects(effects: Iterable[Effect], seen: View) -> None:
 def run_effect(effect: Effect, seen: View) -> None:
     """Run one effect on every object in its scope."""
     for subject in written(effect.scope, seen):
-        _assign(subject, effect.target, effect.assignment, seen)
+        assign(subject, effect.target, effect.assignment, seen)
 
 
 def written(scope: Scope, seen: View) -> Iterator[Object]:
@@ -198,7 +198,8 @@ def _read(operand: FieldRef, seen: View, other: Object | None) -> Json:
     return other[operand.field]
 
 
-def _assign(subject: Object, target: str, assignment: Assignment, seen: View) -> None:
+def assign(subject: Object, target: str, assignment: Assignment, seen: View) -> None:
+    """Write one field of one object as an effect says (B3)."""
     match assignment:
         case SetTo(value):
             subject[target] = [] if value == () else value

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
-import attrs
-
 from stamina.exchange import NO_BODY, Json, RawBody, Request, Response
-from stamina.rest.schema import Action, Analytics, AnalyticsOperation, Entity, Field, ReferenceListType, ReferenceType, State
-from stamina.rest.semantics import Object, Refusal, Store, View, perform, reference_targets, refusal
-from stamina.rest.values import Check, checker
+from stamina.rest.resources import Inbound, Resource, Slot, make_resource
+from stamina.rest.schema import Action, AnalyticsOperation, State
+from stamina.rest.semantics import Object, Refusal, Store, View, perform, refusal
 
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -33,47 +31,18 @@ _COMPUTE: Final[dict[AnalyticsOperation, Callable[[Numbers], Json]]] = {
 _STATUS: Final = {Refusal.WRONG_STATE: 400, Refusal.UNMET_CONDITION: 409}
 
 
-@attrs.frozen(eq=False)
-class _Slot:
-    """One field, ready for use. ``absent`` makes what an omitted field stores, None where it is required (V3)."""
-
-    name: str
-    check: Check
-    absent: Callable[[], Json] | None
-    is_list: bool
-
-
-@attrs.frozen(eq=False)
-class _Inbound:
-    """A field of some entity that leads to this one; what a deletion has to clear (D1)."""
-
-    entity: str
-    field: str
-    is_list: bool
-
-
-@attrs.frozen(eq=False)
-class _Resource:
-    """Everything that the requests for one entity need."""
-
-    name: str
-    slots: tuple[_Slot, ...]
-    by_name: Mapping[str, _Slot]
-    actions: Mapping[str, Action]
-    analytics: Mapping[tuple[str, ...], AnalyticsOperation]
-    targets: dict[str, str]
-    inbound: tuple[_Inbound, ...]
-
-
 class Truth:
     """The right server for one state. Requests come one at a time (H9).
+
+    Each method is one rule or a few, so that a faulty server (:mod:`stamina.rest.mutants`) or one that is right in another way
+    (:mod:`stamina.rest.permissive`) overrides just that.
 
     Args:
         state: a valid state.
     """
 
     def __init__(self, state: State) -> None:
-        self._resources = {entity.segment: _resource(entity, state) for entity in state.entities}
+        self._resources = {entity.segment: make_resource(entity, state) for entity in state.entities}
         self._store: Store = {entity.name: {} for entity in state.entities}
 
     def handle(self, request: Request) -> Response:
@@ -85,14 +54,14 @@ class Truth:
                 return self._analytics(self._resources[segment], request.method, rest)
             case ["", segment, *rest] if segment in self._resources:
                 return self._entity(self._resources[segment], request, rest)
-        return _NO_PATH
+        return NO_PATH
 
     def _reset(self) -> Response:
         for objects in self._store.values():
             objects.clear()
-        return _EMPTY
+        return EMPTY
 
-    def _entity(self, resource: _Resource, request: Request, rest: list[str]) -> Response:
+    def _entity(self, resource: Resource, request: Request, rest: list[str]) -> Response:
         match rest:
             case []:
                 return self._collection(resource, request)
@@ -101,42 +70,46 @@ class Truth:
                 return _no_object(resource) if stored is None else self._single(resource, request, stored)
             case [key, name] if request.method == "POST":
                 return self._act(resource, key, name)
-        return _NO_PATH
+        return NO_PATH
 
-    def _collection(self, resource: _Resource, request: Request) -> Response:
+    def _collection(self, resource: Resource, request: Request) -> Response:
         if request.method == "GET":
-            return _ok(list(self._store[resource.name].values()))
+            return ok(list(self._store[resource.name].values()))
         if request.method == "POST":
             return self._create(resource, _object_in(request))
         return _wrong_method()
 
-    def _single(self, resource: _Resource, request: Request, stored: Object) -> Response:
+    def _single(self, resource: Resource, request: Request, stored: Object) -> Response:
         if request.method == "GET":
-            return _ok(stored)
+            return ok(stored)
         if request.method == "PATCH":
             return self._update(resource, stored, _object_in(request))
         if request.method == "DELETE":
             return self._delete(resource, stored["id"])
         return _wrong_method()
 
-    def _create(self, resource: _Resource, body: Object | None) -> Response:
+    def _create(self, resource: Resource, body: Object | None) -> Response:
         if body is None:
             return _NOT_AN_OBJECT
         key = body.get("id")
         if not isinstance(key, str) or not key:
-            return _error(400, "id must be a string that is not empty")
+            return error(400, "id must be a string that is not empty")
         created: Object = {"id": key}
         for slot in resource.slots:
             fault = self._fill(created, slot, body)
             if fault is not None:
-                return _error(400, fault)
+                return error(400, fault)
         objects = self._store[resource.name]
         if key in objects:
-            return _error(409, f"there is a {resource.name} with this id")
+            return self._taken(resource, created)
         objects[key] = created
-        return _ok(created, 201)
+        return ok(created, 201)
 
-    def _fill(self, created: Object, slot: _Slot, body: Object) -> str | None:
+    def _taken(self, resource: Resource, created: Object) -> Response:
+        """The answer to a POST with the id of an object that exists (H3)."""
+        return error(409, f"there is a {resource.name} with this id")
+
+    def _fill(self, created: Object, slot: Slot, body: Object) -> str | None:
         """Store one field of a new object; the fault when that cannot be (V3)."""
         if slot.name in body:
             value = body[slot.name]
@@ -148,11 +121,11 @@ class Truth:
         created[slot.name] = slot.absent()
         return None
 
-    def _update(self, resource: _Resource, stored: Object, body: Object | None) -> Response:
+    def _update(self, resource: Resource, stored: Object, body: Object | None) -> Response:
         if body is None:
             return _NOT_AN_OBJECT
         if body.get("id", stored["id"]) != stored["id"]:
-            return _error(400, "id cannot be changed")
+            return error(400, "id cannot be changed")
         news: Object = {}
         for name, value in body.items():
             slot = resource.by_name.get(name)
@@ -160,86 +133,65 @@ class Truth:
                 continue
             fault = slot.check(value, self._store.__getitem__)
             if fault is not None:
-                return _error(400, f"{name} {fault}")
+                return error(400, f"{name} {fault}")
             news[name] = list(value) if slot.is_list else value
         stored.update(news)
-        return _ok(stored)
+        return ok(stored)
 
-    def _delete(self, resource: _Resource, key: str) -> Response:
+    def _delete(self, resource: Resource, key: str) -> Response:
         del self._store[resource.name][key]
         for inbound in resource.inbound:
-            for holder in self._store[inbound.entity].values():
-                _forget(holder, inbound, key)
-        return _EMPTY
+            self._cascade(inbound, key)
+        return EMPTY
 
-    def _act(self, resource: _Resource, key: str, name: str) -> Response:
+    def _cascade(self, inbound: Inbound, key: str) -> None:
+        """Clear one field of every object that refers to the deleted one (D1)."""
+        for holder in self._store[inbound.entity].values():
+            _forget(holder, inbound, key)
+
+    def _act(self, resource: Resource, key: str, name: str) -> Response:
         this = self._store[resource.name].get(key)
         action = resource.actions.get(name)
         if action is None:
-            return _NO_PATH
+            return NO_PATH
         if this is None:
             return _no_object(resource)
         seen = View(this, self._store, resource.targets)
-        reason = refusal(action, seen)
+        reason = self._refusal(action, seen)
         if reason is not None:
-            return _error(_STATUS[reason], f"{name} is refused: {reason.value}")
-        perform(action, seen)
-        return _ok(this)
+            return self._refused(reason)
+        self._perform(action, seen)
+        return ok(this)
 
-    def _analytics(self, resource: _Resource, method: str, rest: list[str]) -> Response:
+    def _refusal(self, action: Action, seen: View) -> Refusal | None:
+        """Why the action is refused, None when it is not (B1, B2)."""
+        return refusal(action, seen)
+
+    def _refused(self, reason: Refusal) -> Response:
+        """The answer to an action that is refused (B1)."""
+        return error(_STATUS[reason], f"the action is refused: {reason.value}")
+
+    def _perform(self, action: Action, seen: View) -> None:
+        """Run the effects and the transition (B3)."""
+        perform(action, seen)
+
+    def _analytics(self, resource: Resource, method: str, rest: list[str]) -> Response:
         operation = resource.analytics.get(tuple(rest))
         if operation is None:
-            return _NO_PATH
+            return NO_PATH
         if method != "GET":
             return _wrong_method()
-        objects = self._store[resource.name].values()
+        objects = list(self._store[resource.name].values())
+        return ok({"result": self._computed(operation, rest[0], objects)})
+
+    def _computed(self, operation: AnalyticsOperation, field: str, objects: list[Object]) -> Json:
+        """The result over these objects; ``field`` does not matter to a count (A2, A3)."""
         if operation is AnalyticsOperation.COUNT:
-            return _ok({"result": len(objects)})
-        numbers = [each[rest[0]] for each in objects if each[rest[0]] is not None]
-        return _ok({"result": _COMPUTE[operation](numbers)})
+            return len(objects)
+        return _COMPUTE[operation]([each[field] for each in objects if each[field] is not None])
 
 
-def _resource(entity: Entity, state: State) -> _Resource:
-    slots = tuple(_slot(field) for field in entity.fields)
-    return _Resource(
-        name=entity.name,
-        slots=slots,
-        by_name={slot.name: slot for slot in slots},
-        actions={action.name: action for action in entity.actions},
-        analytics={_analytics_path(each): each.operation for each in entity.analytics},
-        targets=reference_targets(entity),
-        inbound=tuple(_inbound(entity.name, state)),
-    )
-
-
-def _analytics_path(analytics: Analytics) -> tuple[str, ...]:
-    """What follows the entity's segment in the path (A1)."""
-    return (analytics.operation.value,) if analytics.field is None else (analytics.field, analytics.operation.value)
-
-
-def _slot(field: Field) -> _Slot:
-    is_list = isinstance(field.type, ReferenceListType)
-    return _Slot(field.name, checker(field), _absent(field), is_list)
-
-
-def _absent(field: Field) -> Callable[[], Json] | None:
-    if isinstance(field.type, ReferenceListType):
-        return list
-    if field.default is None and field.required:
-        return None
-    return lambda: field.default
-
-
-def _inbound(name: str, state: State) -> list[_Inbound]:
-    return [
-        _Inbound(entity.name, field.name, isinstance(field.type, ReferenceListType))
-        for entity in state.entities
-        for field in entity.fields
-        if isinstance(field.type, ReferenceType | ReferenceListType) and field.type.target == name
-    ]
-
-
-def _forget(holder: Object, inbound: _Inbound, key: str) -> None:
+def _forget(holder: Object, inbound: Inbound, key: str) -> None:
     value = holder[inbound.field]
     if inbound.is_list:
         holder[inbound.field] = [each for each in value if each != key]
@@ -258,22 +210,26 @@ def _object_in(request: Request) -> Object | None:
     return body if isinstance(body, dict) else None
 
 
-def _ok(body: Json, status: int = 200) -> Response:
+def ok(body: Json, status: int = 200) -> Response:
+    """An answer with this JSON value."""
     return Response(status, _encode(body).encode())
 
 
-def _error(status: int, text: str) -> Response:
-    return _ok({"error": text}, status)
+def error(status: int, text: str) -> Response:
+    """A refusal that says why; no test reads the text (H7)."""
+    return ok({"error": text}, status)
 
 
 def _wrong_method() -> Response:
-    return _error(405, "this path does not answer to this method")
+    return error(405, "this path does not answer to this method")
 
 
-def _no_object(resource: _Resource) -> Response:
-    return _error(404, f"there is no such {resource.name}")
+def _no_object(resource: Resource) -> Response:
+    return error(404, f"there is no such {resource.name}")
 
 
-_EMPTY: Final = Response(204)
-_NO_PATH: Final = _error(404, "there is no such path")
-_NOT_AN_OBJECT: Final = _error(400, "the body must be a JSON object")
+EMPTY: Final = Response(204)
+"""Done, and nothing to say (H1, H5)."""
+NO_PATH: Final = error(404, "there is no such path")
+"""The answer under every path that is none."""
+_NOT_AN_OBJECT: Final = error(400, "the body must be a JSON object")
