@@ -1,4 +1,4 @@
-"""The suite of a state: sound against the ground truth, deterministic, bounded, and resting on rules that the text states (issue 2, point 3)."""
+"""The suite of a state: sound against the ground truth, deterministic, bounded, and resting on rules that the text states."""
 
 import re
 
@@ -9,6 +9,7 @@ from stamina.draw import Draw
 from stamina.exchange import RawBody, Request
 from stamina.playing import play
 from stamina.rest import suite as suites
+from stamina.rest.domain import RestDomain
 from stamina.rest.origins import Origins
 from stamina.rest.prose.instructions import covered, instructions
 from stamina.rest.sampling import initial, sample_transition
@@ -47,6 +48,12 @@ def test_every_case_passes_against_the_ground_truth(state: State) -> None:
     """A failure here is the benchmark's own fault."""
     verdict = play(suite_of(state), Truth(state).handle)
     assert [(result.case.name, result.failure) for result in verdict.results if result.failure] == []
+
+
+def test_conditions_over_lists_of_an_entity_without_objects_are_played() -> None:
+    """The turn at which an action first looked through a list whose entity no scene had objects of."""
+    scenario = RestDomain().scenario(ScenarioOptions(seed=2))
+    assert play(scenario.suite(33), scenario.truth(33)).ok
 
 
 def test_cases_have_unique_names_a_reset_first_and_a_place_in_the_state(state: State) -> None:

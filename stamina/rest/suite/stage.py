@@ -152,8 +152,9 @@ class Stage:
         """Create what is missing and change what differs. Objects of earlier scenes that this one does not know stay."""
         scene = self._reachable(scene)
         for entity, objects in self._in_order(scene.store):
+            there = self.store.setdefault(entity, {})  # Also without objects: conditions and effects look through empty lists, too.
             for key, wanted in objects.items():
-                if key not in self.store.setdefault(entity, {}):
+                if key not in there:
                     self._create(self._actors.kits.by_name[entity], wanted)
         for entity, objects in scene.store.items():
             for key, wanted in objects.items():
