@@ -1,0 +1,182 @@
+"""What the conditions and effects of an action prove about values, so that a mutant that no test can tell from the truth is known by rule (B2, B3).
+
+Each proof is a sentence with its rule; the empty string is no proof. Proofs hold for every store that a client can bring about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stamina.rest.expressions import (
+    Arithmetic,
+    Comparator,
+    Comparison,
+    Compute,
+    Condition,
+    Count,
+    Effect,
+    FieldRef,
+    IncrementBy,
+    Literal,
+    NullCheck,
+    OnEach,
+    OnReference,
+    OnThis,
+    Operand,
+    Quantified,
+    Quantifier,
+    SetTo,
+    Subject,
+    Sum,
+)
+from stamina.rest.schema import Action
+from stamina.rest.semantics import compare
+
+NOWHERE: Final = "B2, B3: the conditions hold only when {} is null, so the effect has nothing to write"
+OVERRULED: Final = "B3: the transition comes last and overrules what an effect writes into its enum field"
+OVERWRITTEN: Final = "B3: effect {} overwrites it before anything reads it"
+STAYS_NULL: Final = "B3: {} is null whenever the effect is reached, so the effect leaves its target as it is"
+ALREADY: Final = "B2, B3: the conditions hold only when {} has this value already"
+NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
+NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
+
+
+def effect_without_trace(action: Action, index: int) -> str:
+    """Why nothing ever shows of what an effect of the action writes, whatever it is meant to write."""
+    effect = action.effects[index]
+    if isinstance(effect.scope, OnReference) and effect.scope.field in always_null(action, index):
+        return NOWHERE.format(f"this.{effect.scope.field}")
+    if isinstance(effect.scope, OnThis) and effect.target == action.enum_field:
+        return OVERRULED
+    return _overwritten(action, index)
+
+
+def effect_without_force(action: Action, index: int) -> str:
+    """Why an effect, right as it is, never changes anything."""
+    effect = action.effects[index]
+    if not isinstance(effect.scope, OnThis):
+        return ""
+    null = [name for name in _numbers_read(effect) if name in always_null(action, index)]
+    if null:
+        return STAYS_NULL.format(f"this.{null[0]}")
+    if isinstance(effect.assignment, SetTo) and (effect.target, effect.assignment.value) in _pinned(action, index):
+        return ALREADY.format(f"this.{effect.target}")
+    return ""
+
+
+def always_null(action: Action, index: int) -> frozenset[str]:
+    """The acting object's fields that are null whenever effect ``index`` is reached."""
+    names = {each.operand.field for each in action.conditions if isinstance(each, NullCheck) and each.is_null}
+    for effect in action.effects[:index]:
+        if isinstance(effect.assignment, SetTo) and isinstance(effect.scope, OnThis):
+            (names.add if effect.assignment.value is None else names.discard)(effect.target)
+        elif isinstance(effect.assignment, SetTo):
+            # It may lead back to the acting object.
+            names -= {effect.target} if effect.assignment.value is not None else set()
+    return frozenset(names)
+
+
+def never_null(action: Action, index: int) -> frozenset[str]:
+    """The acting object's fields that are not null whenever effect ``index`` is reached."""
+    names = {name for each in action.conditions for name in _compared(each)}
+    for effect in action.effects[:index]:
+        if isinstance(effect.assignment, SetTo):
+            if effect.assignment.value is None:
+                names.discard(effect.target)
+            elif isinstance(effect.scope, OnThis):
+                names.add(effect.target)
+    return frozenset(names)
+
+
+def never_empty(action: Action, list_field: str) -> str:
+    """Why the acting object's list is not empty when the action is taken: a condition would not hold."""
+    for number, each in enumerate(action.conditions, 1):
+        match each:
+            case Quantified(Quantifier.ANY, name, _) if name == list_field:
+                return NEVER_EMPTY.format(number, f"this.{list_field}")
+            case Comparison(Count(name) | Sum(name, _), comparator, Literal(value)) if name == list_field and not compare(0, comparator, value):
+                return NEVER_EMPTY.format(number, f"this.{list_field}")
+            case _:
+                pass
+    return ""
+
+
+def _compared(condition: Condition) -> Iterator[str]:
+    """The acting object's fields that are not null when the condition holds."""
+    match condition:
+        case NullCheck(operand, False):
+            yield operand.field
+        case Comparison(left, _, right):
+            yield from _fields(left)
+            if isinstance(right, FieldRef):
+                yield from _fields(right)
+        case _:
+            return
+
+
+def _fields(operand: Operand) -> Iterator[str]:
+    match operand:
+        case FieldRef(field, Subject.THIS):
+            yield field
+        case Arithmetic(left, _, right):
+            yield from _fields(left)
+            yield from _fields(right)
+        case _:
+            return
+
+
+def _numbers_read(effect: Effect) -> Iterator[str]:
+    """The acting object's fields without which an effect on it does nothing."""
+    if isinstance(effect.assignment, IncrementBy):
+        yield effect.target
+    if isinstance(effect.assignment, Compute):
+        yield from _fields(effect.assignment.value)
+
+
+def _pinned(action: Action, index: int) -> frozenset[tuple[str, object]]:
+    """Fields of the acting object with the one value that they can have when effect ``index`` is reached."""
+    values: dict[str, object] = dict.fromkeys(always_null(action, 0))
+    for each in action.conditions:
+        match each:
+            case Comparison(FieldRef(name, Subject.THIS), Comparator.EQ, Literal(value)):
+                values[name] = value
+            case _:
+                pass
+    for effect in action.effects[:index]:
+        values.pop(effect.target, None)
+        if isinstance(effect.assignment, SetTo) and isinstance(effect.scope, OnThis):
+            values[effect.target] = effect.assignment.value
+    return frozenset(values.items())
+
+
+def _overwritten(action: Action, index: int) -> str:
+    """A later effect of the same scope sets the same field, and none in between reads it or moves the objects that are written."""
+    effect = action.effects[index]
+    for number, later in enumerate(action.effects[index + 1 :], index + 2):
+        if later.target == effect.target and later.scope == effect.scope and _always_writes(action, later, number - 1):
+            return OVERWRITTEN.format(number)
+        if _may_read(later, effect) or (isinstance(effect.scope, OnReference | OnEach) and later.target == effect.scope.field):
+            return ""
+    return ""
+
+
+def _always_writes(action: Action, later: Effect, index: int) -> bool:
+    """Whether the effect writes a value that does not depend on what was there."""
+    if isinstance(later.assignment, SetTo):
+        return True
+    if not isinstance(later.assignment, Compute) or not isinstance(later.scope, OnThis):
+        return False
+    read = set(_numbers_read(later))
+    return later.target not in read and read <= never_null(action, index)
+
+
+def _may_read(later: Effect, effect: Effect) -> bool:
+    """Whether an effect may read the field that another has written: by its name, whoever it belongs to."""
+    if isinstance(later.scope, OnReference | OnEach) and later.scope.field == effect.target:
+        return True
+    if isinstance(later.assignment, IncrementBy):
+        return later.target == effect.target
+    if isinstance(later.assignment, Compute):
+        return effect.target in (later.assignment.value.left.field, later.assignment.value.right.field)
+    return False
