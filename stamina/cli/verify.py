@@ -15,7 +15,7 @@ from stamina.cli.console import columns, json_option, print_json
 from stamina.cli.ending import DONE, NEGATIVE
 from stamina.cli.material import options_of_scenario, scenario_options
 from stamina.cli.seeds import seeds_option, turns_option
-from stamina.domain import Handler, ScenarioOptions
+from stamina.domain import ScenarioOptions
 from stamina.draw import Draw
 from stamina.playing import play
 from stamina.rest.domain import RestDomain, RestScenario
@@ -25,7 +25,7 @@ from stamina.rest.mutants.measure import Measured, Tally, measure, sample
 from stamina.rest.permissive import Permissive
 from stamina.rest.schema import State
 from stamina.rest.truth import Truth
-from stamina.suite import CaseStatus, Suite
+from stamina.suite import CaseStatus, Suite, Verdict
 
 EXPLAINED: Final = 10
 """Survivors of one turn for which requests are looked for that tell them from the truth."""
@@ -163,7 +163,7 @@ def checked_turn(scenario: RestScenario, ground: Ground, effort: Effort) -> Chec
         passed=verdict.passed,
         total=verdict.total,
         requests=suite.requests,
-        failed=tuple(_wrongly_failed(suite, ground.state, effort.orders, draw)),
+        failed=(*_failed(verdict), *_wrongly_failed(suite, ground.state, effort.orders, draw)),
         tallies=found.tallies,
         reasons=found.reasons,
         survivors=tuple(_survivors(ground.state, found.survivors, seed, turn, draw)),
@@ -178,15 +178,18 @@ def _measured(suite: Suite, ground: Ground, size: int | None, draw: Draw) -> Mea
 
 
 def _wrongly_failed(suite: Suite, state: State, orders: int, draw: Draw) -> Iterator[str]:
-    """What servers that are right fail: the truth and permissive ones, the first time in order, then in shuffled orders."""
-    servers: list[tuple[str, Callable[[], Handler]]] = [("truth", lambda: Truth(state).handle)]
-    servers += [(f"permissive {number}", lambda number=number: Permissive(state, draw.at("latitude", number)).handle) for number in range(orders)]  # type: ignore[misc]
-    for name, build in servers:
-        for order in range(orders + 1):
-            cases = draw.at("order", order).shuffled(suite.cases) if order else suite.cases
-            for result in play(Suite(tuple(cases)), build()).results:
-                if result.status is not CaseStatus.PASSED:
-                    yield f"{name}, order {order}: {result.case.name}: {result.failure.message if result.failure else result.reason}"
+    """What servers that are right fail: permissive ones, the first time in order, and they and the truth in shuffled orders."""
+    for order in range(orders + 1):
+        cases = draw.at("order", order).shuffled(suite.cases) if order else suite.cases
+        servers = {"permissive": Permissive(state, draw.at("latitude", order)).handle, **({"truth": Truth(state).handle} if order else {})}
+        for name, server in servers.items():
+            yield from (f"{name}, order {order}: {line}" for line in _failed(play(Suite(tuple(cases)), server)))
+
+
+def _failed(verdict: Verdict) -> Iterator[str]:
+    for result in verdict.results:
+        if result.status is not CaseStatus.PASSED:
+            yield f"{result.case.name}: {result.failure.message if result.failure else result.reason}"
 
 
 def _survivors(state: State, found: Iterable[Mutant], seed: int, turn: int, draw: Draw) -> Iterator[Survivor]:
@@ -208,8 +211,7 @@ def as_data(rows: Sequence[Checked]) -> dict[str, Any]:
     """The form of ``--json``."""
     whole = sum((row.mutants() for row in rows), Tally())
     return {
-        "passed": sum(row.passed for row in rows),
-        "total_cases": sum(row.total for row in rows),
+        "cases": {"passed": sum(row.passed for row in rows), "total": sum(row.total for row in rows)},
         "killed": whole.killed,
         "total": whole.total,
         "equivalent": whole.equivalent,
