@@ -10,9 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Generator
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 import attrs
 import trio
@@ -21,13 +20,11 @@ from actors.response_reader import SIZES, ResponseReader, SizeLimits
 from stamina.errors import HostFault
 from stamina.exchange import Answer, NoResponse, Request, Trouble
 
-Result = TypeVar("Result")
-
 READ_BYTES: Final = 64 * 1024
 
 QUICKACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
-"""Linux alone has it. Set in the middle of an answer, it sends the acknowledgement that we hold back: a server that writes headers and body apart
-otherwise waits 40 ms for it (Nagle's algorithm against delayed acknowledgement). The kernel forgets it, so it is set again before each such wait."""
+"""Linux alone has it. The kernel forgets it after a while, so it is set again before each read: a server that writes headers and body apart
+otherwise waits 40 ms for an acknowledgement that we hold back (Nagle's algorithm against delayed acknowledgement)."""
 
 METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 """Without a body these say ``Content-Length: 0`` (contract H9)."""
@@ -81,30 +78,10 @@ class HttpClient:
         Raises:
             HostFault: this machine has no socket, port or memory left.
         """
-        return await self.carry(_only(request))
-
-    async def carry(self, game: Generator[Request, Answer, Result]) -> Result:
-        """Ask what the generator yields, send it the answers, return its result. Each request has the whole time for itself.
-
-        One scope serves until a deadline passes in it, for a scope of its own would be a good part of what a request costs.
-
-        Raises:
-            HostFault: this machine has no socket, port or memory left.
-        """
-        try:
-            request = next(game)
-            while True:
-                with trio.CancelScope() as scope:
-                    # A deadline can pass while the answer is on its way to us: the answer counts, but the scope is spent.
-                    while not scope.cancel_called:
-                        scope.deadline = trio.current_time() + self._limits.answer_seconds
-                        self.requests += 1
-                        request = game.send(await self._ask(self._message(request)))
-                if scope.cancelled_caught:
-                    request = game.send(NoResponse(Trouble.TIMEOUT, f"no complete answer within {self._limits.answer_seconds:g} s"))
-        except StopIteration as end:
-            result: Result = end.value
-            return result
+        self.requests += 1
+        with trio.move_on_after(self._limits.answer_seconds):
+            return await self._ask(self._message(request))
+        return NoResponse(Trouble.TIMEOUT, f"no complete answer within {self._limits.answer_seconds:g} s")
 
     async def _ask(self, message: bytes) -> Answer:
         """Use the kept connection; when the server had closed it, a fresh one.
@@ -155,10 +132,6 @@ class HttpClient:
         return f"{head}\r\n".encode()
 
 
-def _only(request: Request) -> Generator[Request, Answer, Answer]:
-    return (yield request)
-
-
 class _Connection:
     """A connected, non-blocking socket."""
 
@@ -195,12 +168,12 @@ class _Connection:
         Waiting is where a cancellation or deadline takes effect. Between two reads that need no wait the other tasks get their turn, but not the deadline: what
         had arrived in time is read even if this process was slow to look, and the size limits bound how long that can go on.
         """
-        await trio.lowlevel.wait_readable(self._sock)
+        await self._readable()
         while True:
             try:
                 data = self._sock.recv(READ_BYTES)
             except BlockingIOError:
-                await self._more_readable()
+                await self._readable()
                 continue
             except OSError as error:
                 return _cut_short(reader, error)
@@ -211,7 +184,7 @@ class _Connection:
                 return answer
             await trio.lowlevel.cancel_shielded_checkpoint()
 
-    async def _more_readable(self) -> None:
+    async def _readable(self) -> None:
         if QUICKACK is not None:
             self._sock.setsockopt(socket.IPPROTO_TCP, QUICKACK, 1)
         await trio.lowlevel.wait_readable(self._sock)

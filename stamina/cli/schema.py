@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import click
-from harnesses.registry import HARNESSES
 
+from harnesses.registry import HARNESSES
 from stamina.cli.console import print_json
 from stamina.config.reference import tables
 from stamina.config.schema import schema as schema_of

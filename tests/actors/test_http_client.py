@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import pytest
 import trio
-import trio.testing
 
 from actors.http_client import ClientLimits, HttpClient
 from stamina.errors import HostFault
@@ -220,28 +219,6 @@ async def test_a_late_answer_is_not_taken_for_the_next_requests() -> None:
 
     assert isinstance(late, NoResponse)
     assert (late.trouble, after) == (Trouble.TIMEOUT, OK)
-
-
-async def test_each_request_of_a_game_has_the_whole_time_for_itself(autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the answers before it nor a deadline that passed take from a request's time."""
-
-    async def respond(message: bytes) -> Answer:
-        await trio.sleep(60 if b"/slow" in message else 6)
-        return OK
-
-    def game() -> Generator[Request, Answer, list[Answer]]:
-        answers: list[Answer] = []
-        for path in ("/a", "/b", "/slow", "/c", "/d"):
-            reply = yield Request("GET", path)
-            answers.append(reply)
-        return answers
-
-    client = HttpClient(("127.0.0.1", 9), ClientLimits(answer_seconds=10))
-    monkeypatch.setattr(client, "_ask", respond)
-
-    late = NoResponse(Trouble.TIMEOUT, "no complete answer within 10 s")
-    assert await client.carry(game()) == [OK, OK, late, OK, OK]
-    assert client.requests == 5
 
 
 async def test_cancelling_leaves_a_client_that_can_go_on() -> None:
