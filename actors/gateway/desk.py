@@ -21,6 +21,11 @@ USUAL_OUTPUT: Final = 8192
 """Output tokens that are reckoned with where a request does not say how many it may get."""
 
 BYTES_PER_TOKEN: Final = 4
+"""What limits and estimates go by."""
+
+RESERVED_BYTES_PER_TOKEN: Final = 2
+"""What a reservation goes by: code and JSON rarely take fewer bytes a token, and money that is set aside too much comes back. No count of bytes is a proof:
+text of many scripts can take fewer, and then a request under way may pass a limit by the difference; the next one is refused."""
 
 WHOLE_PATIENCE: Final = 4
 """How many times longer an answer may take that comes as a whole."""
@@ -84,7 +89,7 @@ class Desk:
 
     def worst_cost(self, prepared: Prepared) -> int:
         """The most that a request is reckoned to cost, in the ledger's units."""
-        return self.list_cost(Usage(len(prepared.body) // BYTES_PER_TOKEN, self._output(prepared)))
+        return self.list_cost(Usage(len(prepared.body) // RESERVED_BYTES_PER_TOKEN, self._output(prepared)))
 
     def list_cost(self, usage: Usage) -> int:
         """What a request cost, in the ledger's units."""

@@ -120,7 +120,8 @@ async def test_budgets_bind_while_many_ask_at_once() -> None:
             for _ in range(30):
                 nursery.start_soon(ask)
     spent = statuses.count(200) * (1000 * 1.0 + 100 * 2.0) / 1e6
-    assert 0.0185 < spent <= 0.02
+    # A reservation is at most 0.0021: a token for two of some 3,800 bytes, and 100 of output. No more than that is left unused.
+    assert 0.02 - 0.0021 < spent <= 0.02
     assert set(statuses) == {200, 402}
     assert gate.seat.exhausted is not None
     assert gate.seat.exhausted.startswith("[budget] sweep_usd = $0.02")
