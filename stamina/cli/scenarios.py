@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 from cattrs.preconf.json import make_converter
 
 from scenario_store.scenarios import StoredScenario, StoredTurn, stored_scenarios, write_scenario
 from stamina.cli.console import columns, json_option, print_json
-from stamina.cli.ending import DONE, NEGATIVE
+from stamina.cli.export import export
 from stamina.cli.material import options_of_scenario, scenario_options
+from stamina.cli.seeds import seeds_option, turns_option
 from stamina.cli.show import VIEWS, as_text
-from stamina.config.kinds import Seeds, Unexpected
+from stamina.cli.verify import verify
 from stamina.domain import ScenarioOptions
 from stamina.errors import InputError
-from stamina.playing import play
 from stamina.rest.canonical import change_to_json, dumps
 from stamina.rest.domain import RestDomain, RestScenario
-from stamina.suite import CaseStatus
-
-turns_option = click.option("--turns", type=click.IntRange(min=0), default=100, show_default=True, help="N; turns 0 to N are made.")
-
-
-class SeedsType(click.ParamType[tuple[int, ...]]):
-    """``0-4`` or ``0,3,7-9``, as in a sweep file."""
-
-    name = "seeds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """A tuple of seeds."""
-        try:
-            return Seeds().read(value)
-        except Unexpected as error:
-            self.fail(str(error), param, ctx)
-
-
-seeds_option = click.option("--seeds", type=SeedsType(), default="0", show_default=True, help="Such as 0-4 or 0,3,7-9.")
 
 
 @click.group()
@@ -96,42 +76,6 @@ def list_(folder: Path, *, as_json: bool) -> None:
         click.echo(columns(("seed", "turns", "benchmark", "digest"), rows))
 
 
-@attrs.frozen
-class Checked:
-    """A turn's suite, played against its ground truth. ``failed``: names and messages of cases that did not pass, a fault of the benchmark."""
-
-    seed: int
-    turn: int
-    passed: int
-    total: int
-    requests: int
-    failed: tuple[str, ...]
-
-
-@scenarios.command()
-@seeds_option
-@turns_option
-@options_of_scenario
-@json_option
-def verify(*, seeds: Sequence[int], turns: int, as_json: bool, **given: Any) -> int:
-    """Play every suite against its ground truth. Exit 1 when one fails: that is a fault of the benchmark."""
-    domain = RestDomain()
-    checked = []
-    for seed in seeds:
-        scenario = domain.scenario(scenario_options(seed, given))
-        rows = [verified(scenario, turn) for turn in range(turns + 1)]
-        checked += rows
-        if not as_json:
-            _print_seed(rows)
-    good = all(row.passed == row.total > 0 for row in checked)
-    passed, total = sum(row.passed for row in checked), sum(row.total for row in checked)
-    if as_json:
-        print_json({"passed": passed, "total": total, "turns": [attrs.asdict(row) for row in checked]})
-    else:
-        click.echo(f"{passed} of {total} cases passed against the ground truth in {len(checked)} turns")
-    return DONE if good else NEGATIVE
-
-
 def stored(domain: RestDomain, options: ScenarioOptions, turns: int) -> StoredScenario:
     """A scenario of turns 0 to ``turns`` as it is stored."""
     scenario = domain.scenario(options)
@@ -143,22 +87,5 @@ def _stored_turn(scenario: RestScenario, turn: int) -> StoredTurn:
     return StoredTurn(turn, scenario.turn(turn).prompt, dumps(scenario.state(turn)), json.dumps(changes, sort_keys=True, separators=(",", ":")).encode())
 
 
-def verified(scenario: RestScenario, turn: int) -> Checked:
-    """One turn's suite against its ground truth."""
-    suite = scenario.suite(turn)
-    verdict = play(suite, scenario.truth(turn))
-    failed = [result for result in verdict.results if result.status is not CaseStatus.PASSED]
-    lines = tuple(f"{result.case.name}: {result.failure.message if result.failure else result.reason}" for result in failed)
-    return Checked(scenario.options.seed, turn, verdict.passed, verdict.total, suite.requests, lines)
-
-
-def _print_seed(rows: Sequence[Checked]) -> None:
-    """One line a seed, and one for each case that failed."""
-    passed, total, requests = (sum(pick(row) for row in rows) for pick in _SUMS)
-    click.echo(f"seed {rows[0].seed}: {len(rows)} turns, {passed}/{total} cases, {requests} requests, last suite {rows[-1].total} cases")
-    for row in rows:
-        for line in row.failed:
-            click.echo(f"  turn {row.turn}: {line}")
-
-
-_SUMS: tuple[Callable[[Checked], int], ...] = (lambda row: row.passed, lambda row: row.total, lambda row: row.requests)
+scenarios.add_command(verify)
+scenarios.add_command(export)

@@ -121,6 +121,10 @@ class RestScenario:
         """The changes of turn ``number``; none at turn 0."""
         return self._trajectory.at(number).transition.changes
 
+    def steps(self, number: int) -> tuple[tuple[State, Change, State], ...]:
+        """Each change of turn ``number`` with the states before and after it."""
+        return tuple(self._trajectory.at(number).transition.steps())
+
     def turn(self, number: int) -> TurnPlan:
         """What turn ``number`` asks."""
         moment = self._trajectory.at(number)

@@ -76,14 +76,14 @@ class Truth:
         if request.method == "GET":
             return ok(list(self._store[resource.name].values()))
         if request.method == "POST":
-            return self._create(resource, _object_in(request))
+            return self._create(resource, object_in(request))
         return _wrong_method()
 
     def _single(self, resource: Resource, request: Request, stored: Object) -> Response:
         if request.method == "GET":
             return ok(stored)
         if request.method == "PATCH":
-            return self._update(resource, stored, _object_in(request))
+            return self._update(resource, stored, object_in(request))
         if request.method == "DELETE":
             return self._delete(resource, stored["id"])
         return _wrong_method()
@@ -199,7 +199,7 @@ def _forget(holder: Object, inbound: Inbound, key: str) -> None:
         holder[inbound.field] = None
 
 
-def _object_in(request: Request) -> Object | None:
+def object_in(request: Request) -> Object | None:
     """The body when it is a JSON object, else None (H9)."""
     body = request.body
     if body is NO_BODY:

@@ -17,6 +17,8 @@ from stamina.exchange import Response
 from stamina.playing import play
 from stamina.rest.canonical import digest, from_json
 from stamina.rest.domain import RestDomain
+from stamina.rest.mutants import OPERATORS
+from stamina.suite import Suite
 
 SCENARIO = RestDomain().scenario(ScenarioOptions(seed=5))
 
@@ -76,12 +78,31 @@ def test_stores_scenarios_that_read_back(tmp_path: Path) -> None:
 
 def test_verifies_suites_against_the_ground_truth() -> None:
     """Every case passes, and the numbers are there for programs."""
-    result = stamina("scenarios", "verify", "--seeds", "5", "--turns", 1, "--json")
+    result = stamina("scenarios", "verify", "--seeds", "5", "--turns", 1, "--sample", 0, "--json")
     found = json.loads(result.stdout)
 
     assert result.return_value == 0
-    assert found["passed"] == found["total"] == sum(len(SCENARIO.suite(turn).cases) for turn in (0, 1))
-    assert "2 turns" in stamina("scenarios", "verify", "--seeds", "5", "--turns", 1).stdout
+    assert found["cases"] == {"passed": (whole := sum(len(SCENARIO.suite(turn).cases) for turn in (0, 1))), "total": whole}
+    assert (found["killed"], found["total"], found["survivors"]) == (0, 0, [])
+    assert "2 turns" in stamina("scenarios", "verify", "--seeds", "5", "--turns", 1, "--sample", 0).stdout
+
+
+def test_counts_mutants_and_shows_survivors_with_what_tells_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite of one case lets most of them live; exit 1."""
+    short = Suite(SCENARIO.suite(0).cases[:1])
+    monkeypatch.setattr("stamina.rest.domain.RestScenario.suite", lambda self, number: short)
+    result = stamina("scenarios", "verify", "--seeds", "5", "--turns", 0, "--sample", 6, "--json")
+    found = json.loads(result.stdout)
+
+    assert result.return_value == 1
+    assert found["killed"] + len(found["survivors"]) == found["total"] <= 6
+    assert {"seed", "turn", "operator", "rule", "target", "detail", "requests"} == set(found["survivors"][0])
+    assert any(each["requests"] for each in found["survivors"])
+
+
+def test_prints_the_operators() -> None:
+    """One row each, by rule."""
+    assert stamina("scenarios", "verify", "--operators").stdout.count("\n| ") == len(OPERATORS)
 
 
 def test_a_suite_that_contradicts_the_ground_truth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

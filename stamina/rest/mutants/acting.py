@@ -26,7 +26,7 @@ from stamina.rest.expressions import (
 from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import Builder, Flawed, flawed, tampering
 from stamina.rest.mutants.mutant import CRASH, Fault, Faults, Ground, Operator, operator, serving, with_entity
-from stamina.rest.mutants.proofs import never_empty
+from stamina.rest.mutants.proofs import NEVER_NULL, never_empty, never_null
 from stamina.rest.resources import Resource
 from stamina.rest.schema import Action, Entity, EnumType, Field, State
 from stamina.rest.semantics import Refusal, View, is_met, value_of
@@ -106,7 +106,19 @@ def from_value_extra(ground: Ground) -> Faults:
         assert isinstance(kind, EnumType)
         for value in kind.values:
             if value not in action.from_values:
-                yield altered(ground, entity, action, f"from {value} too", from_values=(*action.from_values, value))
+                yield altered(ground, entity, action, f"from {value} too", _refused_anyway(action, value), from_values=(*action.from_values, value))
+
+
+def _refused_anyway(action: Action, value: str | None) -> str:
+    """Why an action that wrongly starts from a value is refused nevertheless: by a condition on the enum field itself, and then either status is right."""
+    for number, condition in enumerate(action.conditions, 1):
+        own = FieldRef(action.enum_field)
+        match condition:
+            case Comparison(left, _, Literal()) | NullCheck(left) if left == own and not is_met(condition, View({action.enum_field: value}, {}, {})):
+                return f"B1: condition {number} refuses that value, and for an action with both wrong 400 and 409 are right"
+            case _:
+                pass
+    return ""
 
 
 @operator("from-null", "B1")
@@ -114,7 +126,7 @@ def from_null(ground: Ground) -> Faults:
     """An action is taken from null."""
     for entity, action in each_action(ground):
         if may_be_null(entity.field(action.enum_field)):
-            yield altered(ground, entity, action, "from null too", from_values=(*action.from_values, None))
+            yield altered(ground, entity, action, "from null too", _refused_anyway(action, None), from_values=(*action.from_values, None))
 
 
 @operator("to-value-wrong", "B1")
@@ -134,13 +146,21 @@ def _tampered(name: str, rule: str, summary: str, tamper: Callable[[Response], R
     def faults(ground: Ground) -> Faults:
         for entity, action in each_action(ground):
 
-            def changed(request: Request, response: Response, segment: str = entity.segment, name: str = action.name) -> Response:
+            def changed(request: Request, response: Response, segment: str = entity.segment, last: str = action.name) -> Response:
                 parts = request.path.split("/")
-                return tamper(response) if parts[1] == segment and len(parts) == 4 and parts[3] == name else response
+                return tamper(response) if parts[1] == segment and len(parts) == 4 and parts[3] == last else response
 
-            yield action_fault(entity, action, summary, tampering(ground.state, changed))
+            why = _never_in_a_wrong_state(entity, action) if name.startswith("wrong-state") else ""
+            yield action_fault(entity, action, summary, tampering(ground.state, changed), why)
 
     return Operator(name, rule, summary, faults)
+
+
+def _never_in_a_wrong_state(entity: Entity, action: Action) -> str:
+    field = entity.field(action.enum_field)
+    assert isinstance(field.type, EnumType)
+    every = set(field.type.values) <= set(action.from_values) and not may_be_null(field)
+    return "B1: the action can start from every value that its enum field can have" if every else ""
 
 
 def _instead(seen: int, answer: Response) -> Callable[[Response], Response]:
@@ -332,7 +352,10 @@ def null_compares(ground: Ground) -> Faults:
                 return all(is_met(each, seen) or (each is mine and _null_operand(each, seen)) for each in action.conditions)
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
-            yield action_fault(entity, action, f"condition {index + 1} holds for null", build)
+            others = never_null(attrs.evolve(action, conditions=replaced(action.conditions, index)), 0)
+            known = [name for name in _fields_of(condition) if may_be_null(entity.field(name))]
+            why = NEVER_NULL.format(f"this.{known[0]}") if others.issuperset(known) else ""
+            yield action_fault(entity, action, f"condition {index + 1} holds for null", build, why)
 
 
 @operator("null-operand-crashes-condition", "B2")
@@ -348,7 +371,9 @@ def null_operand_crashes_condition(ground: Ground) -> Faults:
                 return all(is_met(each, seen) for each in action.conditions)
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
-            yield action_fault(entity, action, f"condition {index + 1} crashes on null", build)
+            nullable = {name for name in _fields_of(condition) if may_be_null(entity.field(name))}
+            why = "B1: the enum field alone can be null there, and null is a wrong state" if nullable == {action.enum_field} else ""
+            yield action_fault(entity, action, f"condition {index + 1} crashes on null", build, why)
 
 
 def _null_operand(condition: Condition, seen: View) -> bool:

@@ -139,11 +139,24 @@ def without(ground: Ground, index: int) -> State | None:
         return _renamed_back(ground, index, made.change)
     state = made.before
     for later in ground.history[index + 1 :]:
+        if _repeats(state, later.change):
+            continue
         try:
             state = transformed(state, later.change)
         except (InvalidChange, KeyError):
             continue
     return state
+
+
+def _repeats(state: State, change: Change) -> bool:
+    """Whether the change adds what is there: an action has no two equal conditions or effects (D6)."""
+    if not isinstance(change, AddCondition | AddEffect):
+        return False
+    entity = state.find(change.entity)
+    action = None if entity is None else entity.find_action(change.action)
+    if action is None:
+        return False
+    return change.condition in action.conditions if isinstance(change, AddCondition) else change.effect in action.effects
 
 
 def _renamed_back(ground: Ground, index: int, change: RenameEntity | RenameField) -> State | None:

@@ -289,7 +289,23 @@ def null_operand_is_zero(ground: Ground) -> Faults:
             assign(copy, effect.target, effect.assignment, zero)
             subject[effect.target] = copy[effect.target]
 
-    yield from _with_null_operands(ground, "reads null as 0", run)
+    for fault, where in _null_faults(ground, "reads null as 0", run):
+        why = "" if fault.equivalent else _adds_nothing(ground, where)
+        yield attrs.evolve(fault, equivalent=why) if why else fault
+
+
+def _adds_nothing(ground: Ground, where: Where) -> str:
+    """Why 0 in the place of null leaves the target as it is: it is added to the target, or taken from it."""
+    entity, _, _, effect = where
+    if not isinstance(effect.assignment, Compute):
+        return ""
+    value = effect.assignment.value
+    own = FieldRef(effect.target, Subject.THIS if isinstance(effect.scope, OnThis) else Subject.OTHER)
+    other = value.right if value.left == own else value.left
+    added = value.operator is ArithmeticOperator.ADD and own in (value.left, value.right)
+    taken = value.operator is ArithmeticOperator.SUBTRACT and value.left == own
+    alone = own != other and not may_be_null(_read_field(ground, entity, effect, own))
+    return "B3: 0 added to the target, or taken from it, leaves it as it is, which null does too" if alone and (added or taken) else ""
 
 
 @operator("null-operand-makes-null", "B3")

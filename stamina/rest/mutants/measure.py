@@ -96,5 +96,7 @@ def sample(mutants: Iterator[Mutant], size: int, draw: Draw) -> list[Mutant]:
     for position, mutant in enumerate(every):
         by_operator[mutant.operator.name].append(position)
     piles = [draw.at(name).shuffled(positions) for name, positions in by_operator.items()]
-    taken = [pile[number] for number in range(max(map(len, piles), default=0)) for pile in piles if number < len(pile)]
+    rounds = range(max(map(len, piles), default=0))
+    # In another order each time, so that a small sample is not of the first operators alone.
+    taken = [pile[number] for number in rounds for pile in draw.at("round", number).shuffled(piles) if number < len(pile)]
     return [every[position] for position in sorted(taken[:size])]
