@@ -98,4 +98,5 @@ def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health
         return CallFailed(*at, Cause.PROVIDER, seen.trouble, report.session)
     if report.completed:
         return CallFailed(*at, Cause.HARNESS, "it ended as if it were done, without one answer of its model", report.session)
-    return CallFailed(*at, report.cause or Cause.HARNESS, report.detail, report.session)
+    memory = f" ({end.oom_kills} processes were killed for memory)" if end.oom_kills else ""
+    return CallFailed(*at, report.cause or Cause.HARNESS, report.detail + memory, report.session)

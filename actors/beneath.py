@@ -11,8 +11,12 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from stamina.errors import SandboxFault
+
+Owner: TypeAlias = tuple[int, int]
+"""A user's and a group's number."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -31,14 +35,18 @@ def read_beneath(root: Path, relative: PurePosixPath, limit: int) -> bytes | Non
     return data if len(data) <= limit else None
 
 
-def write_beneath(root: Path, relative: PurePosixPath, data: bytes) -> None:
-    """Make the file hold exactly this; whatever stands in the way (a link, a folder, a FIFO) is removed. Raises SandboxFault when the disk refuses."""
+def write_beneath(root: Path, relative: PurePosixPath, data: bytes, *, owner: Owner | None = None) -> None:
+    """Make the file hold exactly this; whatever stands in the way (a link, a folder, a FIFO) is removed. Raises SandboxFault when the disk refuses.
+
+    ``owner``: whom the file, and the folders that had to be made for it, belong to; by default us.
+    """
     try:
-        with _folder(root, relative.parts[:-1], make=True) as folder:
+        with _folder(root, relative.parts[:-1], make=True, owner=owner) as folder:
             remove_at(folder, relative.name)
             descriptor = os.open(relative.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
             with open(descriptor, "wb") as file:
                 file.write(data)
+                _give(descriptor, owner)
     except OSError as error:
         raise SandboxFault(f"{relative} cannot be written in the agent's folder: {error.strerror}") from error
 
@@ -54,11 +62,11 @@ def remove_at(folder: int, name: str) -> None:
 
 
 @contextlib.contextmanager
-def _folder(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
+def _folder(root: Path, parts: tuple[str, ...], *, make: bool, owner: Owner | None = None) -> Iterator[int]:
     descriptor = os.open(root, _FOLDER)
     try:
         for part in parts:
-            inner = _enter(descriptor, part, make=make)
+            inner = _enter(descriptor, part, make=make, owner=owner)
             os.close(descriptor)
             descriptor = inner
         yield descriptor
@@ -66,7 +74,7 @@ def _folder(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _enter(folder: int, name: str, *, make: bool) -> int:
+def _enter(folder: int, name: str, *, make: bool, owner: Owner | None) -> int:
     if name == "..":
         raise OSError(0, "the path leads out of the folder")
     with contextlib.suppress(OSError):
@@ -74,4 +82,12 @@ def _enter(folder: int, name: str, *, make: bool) -> int:
     if make:
         remove_at(folder, name)
         os.mkdir(name, dir_fd=folder)
-    return os.open(name, _FOLDER, dir_fd=folder)
+    inner = os.open(name, _FOLDER, dir_fd=folder)
+    if make:
+        _give(inner, owner)
+    return inner
+
+
+def _give(descriptor: int, owner: Owner | None) -> None:
+    if owner is not None:
+        os.fchown(descriptor, *owner)

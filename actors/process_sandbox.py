@@ -26,16 +26,14 @@ from actors.listeners import Listener, listener
 from actors.ports import Ports, is_free
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
+from actors.serving import FIRST_PAUSE, SCRIPT, has_script, longer, tail, too_early, too_late
 from harnesses.harness import CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
 
 HOST: Final = "127.0.0.1"
-SCRIPT: Final = "run_server.sh"
 NOT_STARTED: Final = 127
 """The exit code that a shell gives for a command that cannot be started."""
 
-_TAIL: Final = 4096
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _PORT_SECONDS: Final = 5.0
 
 
@@ -95,7 +93,7 @@ class ProcessSandbox(Sandbox):
     async def serve(self, *, limits: ServerLimits, log: Path) -> AsyncIterator[Server | ServerFailed]:
         """See :meth:`actors.sandbox.Sandbox.serve`."""
         self._make_folders()
-        if not self._has_script():
+        if not has_script(self.workspace):
             yield ServerFailed(f"there is no {SCRIPT} in the workspace", "")
             return
         with self.ports.one() as port:
@@ -115,9 +113,6 @@ class ProcessSandbox(Sandbox):
         disk = os.statvfs(self.root)
         processes = len(descendants(self._busy)) if self._busy is not None else 0
         return Health(self._broken(), disk.f_bavail * disk.f_frsize, disk.f_favail, processes)
-
-    def _has_script(self) -> bool:
-        return os.path.lexists(self.workspace / SCRIPT)
 
     def _broken(self) -> str | None:
         for path in (self.workspace, self.home):
@@ -172,17 +167,17 @@ async def _done(kept: Kept, limits: CallLimits) -> Done:
 
 async def _ready(kept: Kept, port: int, limits: ServerLimits, log: Path) -> Server | ServerFailed:
     """Wait until the server answers HTTP and is known to be ours, or cannot come up any more. Raises HostFault when a stranger holds the port."""
-    reason = f"the server did not answer HTTP within {limits.start:g} s"
-    pause = _FIRST_PAUSE
+    reason = too_late(limits.start)
+    pause = FIRST_PAUSE
     with trio.move_on_after(limits.start):
         while not kept.empty:
             if await answers_http(HOST, port) and (owner := await _owner(kept, port)):
                 return Server(HOST, port, owner.pid, owner.program)
             await _hear(kept, pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
-        reason = f"{SCRIPT} ended before the server answered ({_how(kept)})"
+            pause = longer(pause)
+        reason = too_early(kept.exited)
     await _owner(kept, port)
-    return ServerFailed(reason, _tail(log))
+    return ServerFailed(reason, tail(log))
 
 
 async def _hear(kept: Kept, seconds: float) -> None:
@@ -200,17 +195,11 @@ async def _owner(kept: Kept, port: int) -> Listener | None:
     return owner
 
 
-def _how(kept: Kept) -> str:
-    if kept.exited is None:
-        return "its end was not seen"
-    return f"exit code {kept.exited}" if kept.exited >= 0 else f"signal {-kept.exited}"
-
-
 async def _verify_free(port: int) -> None:
     """Sockets of killed processes close within moments. Raises SandboxFault when the port stays held."""
     with trio.move_on_after(_PORT_SECONDS):
         while not is_free(port):  # noqa: ASYNC110 (nobody tells when a socket closes)
-            await trio.sleep(_FIRST_PAUSE)
+            await trio.sleep(FIRST_PAUSE)
         return
     raise SandboxFault(f"port {port} is still held after the server was ended")
 
@@ -243,9 +232,3 @@ def _stdin(data: bytes) -> Iterator[IO[bytes] | None]:
 def _append(path: Path, text: str) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(text)
-
-
-def _tail(log: Path) -> str:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _TAIL))
-        return file.read(_TAIL).decode(errors="replace")

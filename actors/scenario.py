@@ -178,6 +178,9 @@ class _Play:
         """Until the end, or until asked to stop; in a new sandbox after each failure of the machinery, and after the agent broke its own."""
         while self.next() is not None:
             self.spoiled = False
+            await self.wait()  # also when it was opening the sandbox that failed
+            if self.next() is None:
+                return
             try:
                 async with self.stage.sandbox(self.cast.work, self.cast.folder.live()) as sandbox:
                     await self.steps(sandbox)

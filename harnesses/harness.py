@@ -74,6 +74,7 @@ class CallEnd:
         expired: the clock that ran out and made us end it: ``wall``, ``model_idle``, ``progress_idle``; None when it ended by itself.
         stdout, stderr: files on the host with all that it wrote, up to the limit.
         truncated: output went over the limit and was dropped from there on.
+        oom_kills: processes of the sandbox that the kernel killed for memory during the call, as far as it tells.
     """
 
     exit_code: int | None
@@ -83,6 +84,7 @@ class CallEnd:
     stdout: Path
     stderr: Path
     truncated: bool = False
+    oom_kills: int = 0
 
 
 @attrs.frozen

@@ -12,6 +12,8 @@ from stamina.cli.check import check
 from stamina.cli.doctor import doctor
 from stamina.cli.ending import ended
 from stamina.cli.gateway import gateway
+from stamina.cli.gc import gc
+from stamina.cli.images import images
 from stamina.cli.report import report
 from stamina.cli.run import resume, run
 from stamina.cli.scenarios import scenarios
@@ -30,7 +32,7 @@ def cli() -> None:
     """
 
 
-for verb in (run, resume, status, tail, report, check, serve, gateway, scenarios, schema, doctor):
+for verb in (run, resume, status, tail, report, check, serve, gateway, scenarios, schema, images, gc, doctor):
     cli.add_command(verb)
 
 

@@ -13,9 +13,15 @@ from pathlib import Path
 
 import attrs
 import click
+import trio
 
+from actors.containers import reached
+from actors.docker import connect, engine_host
+from actors.images import built
+from harnesses.recipes import names, recipe
 from stamina.cli.console import columns, json_option, print_json
 from stamina.cli.ending import DONE, NEGATIVE
+from stamina.errors import InputError, StaminaError
 
 GIB = 2**30
 
@@ -117,4 +123,22 @@ def _answers(path: str) -> bool:
         return False
 
 
-CHECKS: tuple[Callable[[], Finding], ...] = (python_version, bash, disk, ports, other_stamina, engine)
+def images() -> Finding:
+    """What agents run in, at the engine that DOCKER_HOST names."""
+    host = engine_host("docker", os.environ)
+    try:
+        tags = trio.run(_built, host)
+    except InputError as error:
+        return Finding("container images", Health.WARNING, str(error))
+    except StaminaError as error:
+        return Finding("container images", Health.WARNING, f"the engine cannot be asked: {error}")
+    return Finding("container images", Health.OK, ", ".join(tags))
+
+
+async def _built(host: str) -> list[str]:
+    async with connect(host) as engine:
+        await reached(engine)
+        return [(await built(engine, recipe(name))).tags[0] for name in names()]
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (python_version, bash, disk, ports, other_stamina, engine, images)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 import attrs
 import trio
@@ -20,42 +18,29 @@ from actors.gateway.redact import Redactor
 from actors.gateway.seating import Seating, unseated
 from actors.observer import Held, ModelDown, ModelUp, Observer, both, logging_to, to_log
 from actors.permits import Admission, Threads, look, permits
-from actors.ports import Ports
-from actors.process_sandbox import ProcessSandbox
-from actors.sandbox import Sandbox
-from actors.scenario import Cast, SandboxFactory, Stage, open_end
+from actors.scenario import Cast, Stage, open_end
 from actors.stopping import Stop, on_signals
 from actors.sweep import Company, Report, SweepEnd, play_sweep
 from harnesses.registry import make_harness
-from scenario_store.folder import LiveFolder
 from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
 from scenario_store.run import Run
 from stamina import __version__
+from stamina.cli.places import Place, place
 from stamina.config.lock import Lock, identity
-from stamina.config.model import Engine, Plan, SandboxConfig, Work
+from stamina.config.model import Plan, Work
 from stamina.config.plan import scenario_options
 from stamina.domain import Language, ScenarioOptions
-from stamina.errors import InputError
 from stamina.report.machine import dumps, result_json
 from stamina.report.report import make_report
 from stamina.rest.domain import RestDomain
 from stamina.rest.prose.instructions import instructions
 from stamina.scoring.played import Played
 
-LOCAL: Final = "127.0.0.1"
-"""Where processes of this host reach the gateway."""
-
 
 def play_run(run: Run, plan: Plan, observer: Observer) -> SweepEnd:
     """Play what is left of a plan into its run folder; the caller holds :meth:`Run.playing`. SIGINT and SIGTERM drain, a second one ends at once."""
     with logging_to(run.log_file, Redactor(secrets_of(plan.sweep.models.values(), os.environ)).processor):
         return trio.run(_play, run, plan, both(to_log, observer))
-
-
-def check_engine(sandbox: SandboxConfig) -> None:
-    """Raises :class:`InputError` when nothing here can run this sandbox."""
-    if sandbox.engine not in (Engine.PROCESS,):
-        raise InputError(f'[sandbox] engine = "{sandbox.engine.value}": this version runs engine = "process" only (trusted agents, such as reference and mock)')
 
 
 def lock_of(plan: Plan) -> Lock:
@@ -71,10 +56,15 @@ def _prompts_digest() -> str:
 
 
 async def _play(run: Run, plan: Plan, observe: Observer) -> SweepEnd:
+    async with place(plan) as where:
+        return await _play_at(run, plan, observe, where)
+
+
+async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place) -> SweepEnd:
     """With a model gateway, where some cell runs a model."""
     models = {cell.model.name: cell.model for cell in plan.cells if cell.model is not None}
     if not models:
-        return await _play_scenarios(run, plan, observe, unseated, open_end)
+        return await _play_scenarios(run, plan, observe, where, unseated, open_end)
     options = Options(
         models,
         plan.sweep.budget,
@@ -83,18 +73,19 @@ async def _play(run: Run, plan: Plan, observe: Observer) -> SweepEnd:
     )
     async with gateway(options) as gate:
         restore_spending(gate, run, models.values())
-        return await _play_scenarios(run, plan, observe, seating(gate, gate.bind(LOCAL)), lambda: gate.money.ledger.closed)
+        seats = seating(gate, where.seen(gate.bind(where.listen)))
+        return await _play_scenarios(run, plan, observe, where, seats, lambda: gate.money.ledger.closed)
 
 
 def _tell_trouble(observe: Observer, trouble: Trouble) -> None:
     observe(ModelDown(trouble.model, trouble.reason) if trouble.reason else ModelUp(trouble.model, trouble.seconds))
 
 
-async def _play_scenarios(run: Run, plan: Plan, observe: Observer, seats: Seating, closed: Callable[[], str | None]) -> SweepEnd:
+async def _play_scenarios(run: Run, plan: Plan, observe: Observer, where: Place, seats: Seating, closed: Callable[[], str | None]) -> SweepEnd:
     stop = Stop()
     admission = Admission(look=lambda: look(run.path), held=lambda reason: observe(Held(reason)), stop=stop)
     stage = Stage(
-        sandbox=_sandboxes(plan.sweep.sandbox),
+        sandbox=where.open,
         permits=permits(plan.sweep, admission.wait),
         compute=Threads(trio.CapacityLimiter(max(2, os.cpu_count() or 1))),
         stop=stop,
@@ -121,17 +112,6 @@ class _Casting:
     def cast(self, work: Work) -> Cast:
         scenario = self.domain.scenario(scenario_options(work.cell.settings, work.seed))
         return Cast(work, scenario, make_harness(work.cell.agent), self.run.scenario(work.cell.slug, work.seed, work.repeat))
-
-
-def _sandboxes(config: SandboxConfig) -> SandboxFactory:
-    ports = Ports()
-
-    @asynccontextmanager
-    async def open_sandbox(work: Work, folder: LiveFolder) -> AsyncIterator[Sandbox]:
-        env: Mapping[str, str] = {**config.env, **work.cell.agent.env}
-        yield ProcessSandbox(folder.root, ports, env)
-
-    return open_sandbox
 
 
 class _Keeper:

@@ -19,7 +19,8 @@ from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned
 from scenario_store.run import Run
 from stamina.cli.console import json_option, print_json
 from stamina.cli.ending import DONE, INTERRUPTED, NEGATIVE, Traces
-from stamina.cli.playing import check_engine, lock_of, play_run
+from stamina.cli.places import check_place
+from stamina.cli.playing import lock_of, play_run
 from stamina.cli.progress import showing
 from stamina.cli.runs import RUNS, find_run, run_argument
 from stamina.config.dump import resolved
@@ -91,8 +92,8 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
 
 def _play(plan: Plan, out: Path, text: str, *, reopen: Sequence[Cause] = (), as_json: bool) -> int:
     """Everything that can be refused is refused before anything is made."""
-    check_engine(plan.sweep.sandbox)
     check_keys(plan.sweep, os.environ)
+    check_place(plan)
     run = _prepared(plan, out.absolute(), text)  # processes of the run have working folders of their own
     Traces.folder = run.path
     with run.playing():

@@ -24,6 +24,7 @@ Word = Annotated[str, Text(r"\S(?:.*\S)?", "text that is not empty")]
 AnyText = Annotated[str, Text()]
 EnvName = Annotated[str, Text(r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable")]
 Url = Annotated[str, Text(r"https?://\S+", "an address that begins with http:// or https://")]
+Host = Annotated[str, Text(r"\.?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*(?::[0-9]{1,5})?", 'the name of a host, such as "registry.example" or ".example"')]
 Mount = Annotated[str, Text(r"/[^:]*:/[^:]*(?::ro|:rw)?", 'a mount such as "/host/path:/inside:ro"')]
 Dollars = Annotated[float, Number(above=0)]
 PerMillion = Annotated[float, Number(low=0)]
@@ -76,11 +77,13 @@ class SandboxTable:
     cpus: Annotated[float, Number(above=0, high=1024)] = key("CPUs a container may use.", _SANDBOX.cpus)
     memory: Annotated[int, Memory()] = key('Memory a container may use, such as "4GiB".', _SANDBOX.memory, written="4GiB")
     pids: Annotated[int, Whole(16, 1_000_000)] = key("Processes and threads a container may have.", _SANDBOX.pids)
+    disk: Annotated[int, Memory()] = key('Disk that workspace, home and temporary files may take, such as "20GiB".', _SANDBOX.disk, written="20GiB")
     egress: Annotated[Egress, Choice(Egress)] = key("What a container can reach beside the model.", _SANDBOX.egress)
+    egress_allow: tuple[Host, ...] = key('Hosts for egress = "registries", beside STAMINA_EGRESS_ALLOW: "registry.example", ".example" for all below.', ())
     env: Mapping[EnvName, AnyText] = key("Environment variables for all agents.", attrs.Factory(dict))
     mounts: tuple[Mount, ...] = key('Folders of the host, such as "/host/path:/inside:ro".', ())
     docker_args: Annotated[dict[str, Any], AnyTable()] = key("Keys of the Engine API's HostConfig.", attrs.Factory(dict))
-    user: Word | None = key("User inside the container.", None)
+    user: Word | None = key('User in the container: "root", "UID" or "UID:GID"; by default the one who runs the sweep.', None)
     runtime: Word | None = key("OCI runtime, such as runsc.", None)
     read_only_root: Annotated[bool, Flag()] = key("Make everything but workspace, home and /tmp read-only.", _SANDBOX.read_only_root)
 

@@ -74,7 +74,7 @@ class Settings:
 
 @attrs.frozen
 class SandboxConfig:
-    """``[sandbox]``. ``memory`` is in bytes here; ``docker_args`` are keys of the Engine API's HostConfig."""
+    """``[sandbox]``. ``memory`` and ``disk`` are in bytes here; ``docker_args`` are keys of the Engine API's HostConfig."""
 
     engine: Engine = Engine.DOCKER
     allow_unsandboxed: bool = False
@@ -82,7 +82,9 @@ class SandboxConfig:
     cpus: float = 2.0
     memory: int = 4 * 1024**3
     pids: int = 1024
+    disk: int = 20 * 1024**3
     egress: Egress = Egress.NONE
+    egress_allow: tuple[str, ...] = ()
     env: Mapping[str, str] = attrs.field(factory=dict)
     mounts: tuple[str, ...] = ()
     docker_args: Mapping[str, Any] = attrs.field(factory=dict)

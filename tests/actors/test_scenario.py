@@ -138,11 +138,12 @@ class TestInfra:
         assert len(outcome.turns) == 1
 
     async def test_a_sandbox_that_never_opens_censors(self, tmp_path: Path, autojump_clock: object) -> None:
-        """Ten times, then the end."""
+        """Ten times, with a growing pause before each next one, then the end."""
         world = World(always(fakes.PASS), open_faults=100)
         outcome = await played(tmp_path, world.script, world=world)
         assert (outcome.ending, outcome.cause) == (Ending.CENSORED, Cause.SANDBOX)
         assert world.open_faults == 90
+        assert trio.current_time() >= 1 + 2 + 4 + 6 * 8
 
     async def test_out_of_wall_time_is_graded_as_it_stands(self, tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
         """One call, its whole budget, cause agent."""

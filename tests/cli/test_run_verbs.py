@@ -24,7 +24,7 @@ BAD = {
     "no file": (["run", "tinny.toml"], 'tinny.toml: there is no such file; did you mean "tiny.toml"?'),
     "bad flag": (["run", "tiny.toml", "--set", "sweep.turns=x"], '--set sweep.turns=x: [sweep] turns: expected a whole number from 0 to 10000, got "x"'),
     "bad dry run": (["run", "tiny.toml", "--set", "agent.0.harness=refrence", "--dry-run"], 'there is no harness "refrence"; did you mean "reference"?'),
-    "engine": (["run", "tiny.toml", "--set", "sandbox.engine=docker"], '[sandbox] engine = "docker": this version runs engine = "process" only'),
+    "engine": (["run", "tiny.toml", "--set", "sandbox.engine=docker"], "no container engine here: there is no /nowhere/engine.sock"),
     "no run": (["resume", "nowhere"], "nowhere is not a run"),
     "cause": (["resume", "nowhere", "--retry-cause", "agent"], "agent is none of provider, sandbox, host, benchmark"),
     "unknown option": (["run", "tiny.toml", "--turns", "5"], "No such option"),
@@ -32,8 +32,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_refuses_bad_input_before_anything_is_made(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_bad_input_before_anything_is_made(case: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One message, exit 2, nothing created."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/engine.sock")
     arguments, message = BAD[case]
 
     assert main(arguments) == 2

@@ -1,0 +1,296 @@
+"""A sandbox in a container: what runs in it reaches nothing but its workspace, its home and what the network allows, and all of it ends for certain.
+
+The engine makes, starts and removes the container. All else goes through the warden (:mod:`actors.warden`), process 1 of the container: agent calls and server
+runs cost the engine nothing, output goes straight from the warden to files of the run, and no byte of it passes through this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import attrs
+import structlog
+import trio
+
+from actors.beneath import write_beneath
+from actors.container import HOME, SCRATCH, SPOOL, WORKSPACE, Account
+from actors.docker import Engine, State
+from actors.network import Network
+from actors.readiness import answers_http
+from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
+from actors.serving import FIRST_PAUSE, SCRIPT, has_script, longer, tail, too_early, too_late
+from actors.spool import Spool
+from actors.warden import END_SECONDS, Done, NotStarted, Order, Warden
+from harnesses.harness import CallEnd, Command
+from scenario_store.folder import LiveFolder
+from stamina.errors import SandboxFault
+
+NOT_STARTED: Final = 127
+"""The exit code that a shell gives for a command that cannot be started."""
+
+WATCH_SECONDS: Final = 2.0
+"""How often a call's disk is looked at."""
+
+SHRUNK_BYTES: Final = 256 << 20
+SHRUNK_INODES: Final = 20_000
+"""When the disk that all share has lost so much, each container counts what it has taken."""
+
+MOST_INODES: Final = 1_000_000
+"""Files and folders that one agent may make."""
+
+log = structlog.get_logger()
+
+
+@attrs.frozen
+class Body:
+    """A container that runs.
+
+    Attributes:
+        name: at the engine.
+        state: when it started.
+        ports: those that may be listened on; empty for any.
+        env: of all processes in it.
+        disk: bytes that it may take.
+        writable: its root file system is.
+    """
+
+    name: str
+    engine: Engine
+    warden: Warden
+    network: Network
+    account: Account
+    state: State
+    ports: tuple[int, ...]
+    env: Mapping[str, str]
+    disk: int
+    writable: bool
+
+
+@attrs.define
+class ContainerSandbox(Sandbox):
+    """One scenario's container; made by :mod:`actors.containers`."""
+
+    folder: LiveFolder
+    body: Body
+    _spool: Spool
+    _oom_kills: int = attrs.field(default=0, init=False)
+    _served: int = attrs.field(default=0, init=False)
+
+    @property
+    def workspace(self) -> Path:
+        """The agent's code."""
+        return self.folder.workspace
+
+    @property
+    def home(self) -> Path:
+        """The agent's HOME."""
+        return self.folder.home
+
+    @property
+    def inside(self) -> tuple[PurePosixPath, PurePosixPath]:
+        """The same in every container."""
+        return WORKSPACE, HOME
+
+    async def call(self, command: Command, *, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
+        """See :meth:`actors.sandbox.Sandbox.call`. A command that cannot be started ends with exit code 127 and a line in ``stderr``, as in a shell."""
+        self._hand_over(command)
+        begun = trio.current_time()
+        with self._spool.giving(command.stdin) as given, self._spool.taking(stdout) as out, self._spool.taking(stderr) as err:
+            order = self._order(command.argv, command.env, given, out, err, limits.output_bytes)
+            try:
+                async with self._explained(), self._running(order, limits.grace) as running:
+                    running.expired = await self._until_end(limits)
+            except NotStarted as error:
+                _append(stderr, f"{command.argv[0]}: {os.strerror(error.number)}\n")
+                return CallEnd(NOT_STARTED, None, trio.current_time() - begun, None, stdout, stderr)
+        return running.call_end(trio.current_time() - begun, stdout, stderr)
+
+    @asynccontextmanager
+    async def serve(self, *, limits: ServerLimits, log: Path) -> AsyncIterator[Server | ServerFailed]:
+        """See :meth:`actors.sandbox.Sandbox.serve`. The port is free, as nothing runs in the container; for the same reason whoever listens is the server."""
+        if not has_script(self.workspace):
+            yield ServerFailed(f"there is no {SCRIPT} in the workspace", "")
+            return
+        port = self._port()
+        with self._spool.taking(log) as out:
+            order = self._order(("bash", SCRIPT, str(port)), {}, "", out, out, limits.output_bytes)
+            try:
+                async with self._explained(), self._running(order, limits.grace) as running:
+                    yield await self._ready(port, limits, log)
+            except NotStarted as error:
+                yield ServerFailed(f"bash cannot be started: {os.strerror(error.number)}", "")
+                return
+        if running.oom_kills:
+            _append(log, f"[stamina] the kernel killed {running.oom_kills} processes: out of memory\n")
+
+    async def probe(self) -> Health:
+        """See :meth:`actors.sandbox.Sandbox.probe`."""
+        async with self._explained():
+            look = await self.body.warden.look(str(WORKSPACE), str(HOME), writable=self.body.writable)
+        return Health(look.broken or None, look.free_bytes, look.free_inodes, look.processes)
+
+    def _hand_over(self, command: Command) -> None:
+        """The command's files, and what we have laid into the workspace, become the agent's. Nothing runs in the container now."""
+        account = self.body.account
+        owner = (account.uid, account.gid) if os.getuid() == 0 else None
+        for path, content in command.files.items():
+            write_beneath(self.home, path, content, owner=owner)
+        if owner is not None:
+            hand_over((self.workspace,), account)
+
+    def _order(self, argv: tuple[str, ...], env: Mapping[str, str], given: str, out: str, err: str, limit: int) -> Order:
+        account = self.body.account
+        stdin = str(SPOOL / given) if given else ""
+        return Order(argv, {**self.body.env, **env}, str(WORKSPACE), stdin, str(SPOOL / out), str(SPOOL / err), limit, account.uid, account.gid)
+
+    def _port(self) -> int:
+        """Another one each time."""
+        self._served += 1
+        ports = self.body.ports
+        return ports[self._served % len(ports)] if ports else self.body.network.port()
+
+    @asynccontextmanager
+    async def _running(self, order: Order, grace: float) -> AsyncIterator[_Running]:
+        """A command, ended with all that it started when the block is left, whatever the reason. Raises NotStarted, SandboxFault."""
+        warden = self.body.warden
+        running = _Running(warden)
+        await warden.run(order)
+        try:
+            yield running
+        except BaseException:
+            with trio.move_on_after(grace + END_SECONDS, shield=True):
+                with contextlib.suppress(SandboxFault):  # the reason that is on its way matters more; a container that is lost is gone anyway
+                    self._ended(running, await warden.end(grace))
+            raise
+        with trio.CancelScope(shield=True):
+            self._ended(running, await warden.end(grace))
+
+    def _ended(self, running: _Running, done: Done) -> None:
+        running.truncated = done.truncated
+        running.oom_kills = max(0, done.oom_kills - self._oom_kills)
+        self._oom_kills = max(self._oom_kills, done.oom_kills)
+
+    async def _until_end(self, limits: CallLimits) -> str | None:
+        """Wait for the command's end; None when it ended by itself, else which limit ran out."""
+        begun, disk = trio.current_time(), _Disk.of(self.folder.root)
+        while (left := limits.left(trio.current_time() - begun)) > 0:
+            with trio.move_on_after(min(left, WATCH_SECONDS)):
+                await self.body.warden.wait_exited()
+                return None
+            now = _Disk.of(self.folder.root)
+            if now.shrank(disk):
+                disk = now
+                if await self._overfull():
+                    return "disk"
+        return "wall" if self.body.warden.exited is None else None
+
+    async def _overfull(self) -> bool:
+        """Whether what the agent has written takes more than it may."""
+        usage = await self.body.warden.usage((str(WORKSPACE), str(HOME), *SCRATCH))
+        return usage.bytes > self.body.disk or usage.inodes > MOST_INODES
+
+    async def _ready(self, port: int, limits: ServerLimits, log: Path) -> Server | ServerFailed:
+        """Wait until the server answers HTTP, or cannot come up any more."""
+        warden, account = self.body.warden, self.body.account
+        host, reached = self.body.network.address(self.body.state, port)
+        reason, pause = too_late(limits.start), FIRST_PAUSE
+        with trio.move_on_after(limits.start):
+            while not warden.empty:
+                if await answers_http(host, reached) and (found := await warden.listener(port, account.uid, account.gid)):
+                    return Server(host, reached, found.pid, found.program)
+                with trio.move_on_after(pause):
+                    await warden.wait_news()
+                pause = longer(pause)
+            reason = too_early(warden.exited)
+        return ServerFailed(reason + await self._out_of_memory(), tail(log))
+
+    async def _out_of_memory(self) -> str:
+        look = await self.body.warden.look(str(WORKSPACE), str(HOME), writable=False)
+        return ", out of memory" if look.oom_kills > self._oom_kills else ""
+
+    @asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        """When the container is lost, say why."""
+        try:
+            yield
+        except SandboxFault as fault:
+            if self.body.warden.lost is None:
+                raise
+            raise SandboxFault(await why_lost(self.body.engine, self.body.name, str(fault))) from fault
+
+
+@attrs.define
+class _Running:
+    """A command under way, and what is known of it once it has ended."""
+
+    warden: Warden
+    expired: str | None = None
+    truncated: bool = False
+    oom_kills: int = 0
+
+    def call_end(self, seconds: float, stdout: Path, stderr: Path) -> CallEnd:
+        """As the harness reads it."""
+        code = self.warden.exited
+        if code is None:
+            code = -signal.SIGKILL
+        return CallEnd(
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            seconds=seconds,
+            expired=self.expired,
+            stdout=stdout,
+            stderr=stderr,
+            truncated=self.truncated,
+            oom_kills=self.oom_kills,
+        )
+
+
+@attrs.frozen
+class _Disk:
+    """Free bytes and inodes of the disk that a sandbox's folders are on."""
+
+    bytes: int
+    inodes: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Disk:
+        disk = os.statvfs(path)
+        return cls(disk.f_bavail * disk.f_frsize, disk.f_favail)
+
+    def shrank(self, before: _Disk) -> bool:
+        return before.bytes - self.bytes > SHRUNK_BYTES or before.inodes - self.inodes > SHRUNK_INODES
+
+
+async def why_lost(engine: Engine, name: str, reason: str) -> str:
+    """Why a container is gone, as far as the engine knows."""
+    try:
+        state = await engine.state(name)
+    except SandboxFault as fault:
+        return f"the container was lost ({reason}), and the engine cannot be asked why: {fault}"
+    if state is None:
+        return "the container was removed by somebody else"
+    if state.running:
+        return f"the connection to the container was lost: {reason}"
+    how = "out of memory" if state.oom else state.error or f"exit code {state.exit_code}"
+    return f"the container ended: {how}"
+
+
+def hand_over(folders: Iterable[Path], account: Account) -> None:
+    """Make these folders and what is directly in them belong to the agent. For root alone; links are not followed."""
+    for folder in folders:
+        os.chown(folder, account.uid, account.gid, follow_symlinks=False)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.stat(follow_symlinks=False).st_uid != account.uid:
+                    os.chown(entry.path, account.uid, account.gid, follow_symlinks=False)
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)

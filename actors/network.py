@@ -1,0 +1,111 @@
+"""How containers and we reach each other: one network a sweep, on which they cannot see one another.
+
+On Linux the bridge of the network is an interface of this machine: the tester reaches each container at its own address, and what listens on the bridge's
+address (the model gateway, the proxy for packages) is what containers can reach. Elsewhere the engine lives in a virtual machine: a port of each container is
+published on the loopback, and containers reach this machine as ``host.docker.internal``.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import attrs
+
+from actors.docker import Engine, Missing, State, local
+from actors.ownership import labels
+from actors.owning import owning
+from stamina.config.model import Egress
+from stamina.errors import SandboxFault
+
+INTERNAL_HOST: Final = "host.docker.internal"
+_POOLS: Final = "address pool"
+
+
+@attrs.frozen
+class Network:
+    """A sweep's network.
+
+    Attributes:
+        name: at the engine.
+        listen: where this machine listens for containers.
+        reach: the host that containers reach that as.
+        direct: whether containers have addresses that can be reached from here.
+    """
+
+    name: str
+    listen: str
+    reach: str
+    direct: bool
+    sweep: str
+    egress: Egress
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Entries for a container's ``/etc/hosts``."""
+        return () if self.direct else (f"{INTERNAL_HOST}:host-gateway",)
+
+    def port(self) -> int:
+        """A port for a server: another one each time."""
+        return 20_000 + secrets.randbelow(20_000)
+
+    def address(self, state: State, port: int) -> tuple[str, int]:
+        """Where a port of a container is reached from here. Raises SandboxFault."""
+        if self.direct and state.address:
+            return state.address, port
+        if not self.direct and f"{port}/tcp" in state.ports:
+            return "127.0.0.1", state.ports[f"{port}/tcp"]
+        raise SandboxFault("the container has no address")
+
+
+def is_direct(host: str, platform: str = sys.platform) -> bool:
+    """Whether an engine's networks are interfaces of this machine."""
+    return platform == "linux" and local(host)
+
+
+@asynccontextmanager
+async def network(engine: Engine, sweep: str, egress: Egress, *, direct: bool, isolated_options: bool = True) -> AsyncIterator[Network]:
+    """A network for the length of the block. Raises SandboxFault."""
+    async with owning(f"stamina-{sweep}", engine.remove_network) as name:
+        config = _config(name, sweep, egress, direct=direct, options=isolated_options)
+        await _create(engine, config)
+        gateway = await engine.gateway(name) if direct else "127.0.0.1"
+        if gateway is None:
+            raise SandboxFault(f"network {name} has no address of this machine")
+        yield Network(name, gateway, gateway if direct else INTERNAL_HOST, direct, sweep, egress)
+
+
+async def restored(engine: Engine, lost: Network) -> None:
+    """Make sure that the network is still there, as an engine that was started anew may have lost it. Raises SandboxFault."""
+    try:
+        await engine.gateway(lost.name)
+    except Missing:
+        await _create(engine, _config(lost.name, lost.sweep, lost.egress, direct=lost.direct, options=True))
+
+
+async def _create(engine: Engine, config: dict[str, Any]) -> None:
+    try:
+        await engine.create_network(config)
+    except SandboxFault as fault:
+        if _POOLS in str(fault):
+            raise SandboxFault(f"{fault}. The engine has no address left for one more network: remove some ('stamina gc', 'docker network ls')") from fault
+        raise
+
+
+def _config(name: str, sweep: str, egress: Egress, *, direct: bool, options: bool) -> dict[str, Any]:
+    """Internal where nothing outside is to be reached. What is published cannot be internal: there, leaving is prevented by not translating addresses."""
+    closed = egress is not Egress.OPEN
+    bridge = {"com.docker.network.bridge.enable_icc": "false"}
+    if closed and not direct:
+        bridge["com.docker.network.bridge.enable_ip_masquerade"] = "false"
+    return {
+        "Name": name,
+        "Driver": "bridge",
+        "Internal": closed and direct,
+        "CheckDuplicate": True,
+        "Labels": labels(sweep),
+        "Options": bridge if options else {},
+    }

@@ -1,0 +1,89 @@
+"""Where agents run: plain processes of this machine, or containers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+import attrs
+import trio
+
+from actors.containers import containers, prepare
+from actors.docker import connect, engine_host
+from actors.ports import Ports
+from actors.process_sandbox import ProcessSandbox
+from actors.sandbox import Sandbox
+from actors.scenario import SandboxFactory
+from scenario_store.folder import LiveFolder
+from stamina.config.model import Engine, Plan, SandboxConfig, Work
+
+LOCAL: Final = "127.0.0.1"
+
+
+@attrs.frozen
+class Place:
+    """Where the sandboxes of a sweep are.
+
+    Attributes:
+        open: opens one.
+        listen: the address of this machine that they reach.
+        reach: the host by which they reach it.
+    """
+
+    open: SandboxFactory
+    listen: str = LOCAL
+    reach: str = LOCAL
+
+    def seen(self, url: str) -> str:
+        """An address of ours as processes in a sandbox see it."""
+        return url.replace(self.listen, self.reach, 1)
+
+
+def check_place(plan: Plan) -> None:
+    """Raises InputError when nothing here can run these sandboxes; makes nothing that lasts."""
+    if plan.sweep.sandbox.engine is not Engine.PROCESS:
+        trio.run(_check, plan)
+
+
+async def _check(plan: Plan) -> None:
+    config = plan.sweep.sandbox
+    async with connect(_host(config)) as engine:
+        await prepare(engine, config, _harnesses(plan), os.environ)
+
+
+@asynccontextmanager
+async def place(plan: Plan) -> AsyncIterator[Place]:
+    """The place that a sweep asks for. Raises InputError, SandboxFault."""
+    config = plan.sweep.sandbox
+    if config.engine is Engine.PROCESS:
+        yield Place(_processes(config))
+        return
+    async with containers(_host(config), config, _harnesses(plan), os.environ) as made:
+
+        @asynccontextmanager
+        async def open_sandbox(work: Work, folder: LiveFolder) -> AsyncIterator[Sandbox]:
+            async with made.open(work.cell.agent.harness, work.cell.agent.env, folder) as sandbox:
+                yield sandbox
+
+        yield Place(open_sandbox, made.network.listen, made.network.reach)
+
+
+def _processes(config: SandboxConfig) -> SandboxFactory:
+    ports = Ports()
+
+    @asynccontextmanager
+    async def open_sandbox(work: Work, folder: LiveFolder) -> AsyncIterator[Sandbox]:
+        env: Mapping[str, str] = {**config.env, **work.cell.agent.env}
+        yield ProcessSandbox(folder.root, ports, env)
+
+    return open_sandbox
+
+
+def _host(config: SandboxConfig) -> str:
+    return engine_host(config.engine.value, os.environ)
+
+
+def _harnesses(plan: Plan) -> list[str]:
+    return list(dict.fromkeys(cell.agent.harness for cell in plan.cells))

@@ -1,0 +1,40 @@
+"""Containers on a real engine. ``make test-docker`` runs these, and fails where there is none; elsewhere they are skipped, and say why."""
+
+import os
+from pathlib import Path
+
+import pytest
+import trio
+
+from actors.containers import prepare
+from actors.docker import connect, engine_host
+from stamina.config.model import SandboxConfig
+from stamina.errors import InputError
+from tests.docker.container_lab import Lab
+
+
+async def _look(host: str) -> str | None:
+    async with connect(host) as engine:
+        try:
+            await prepare(engine, SandboxConfig(), ["reference"], os.environ)
+        except InputError as error:
+            return str(error)
+    return None
+
+
+@pytest.fixture(scope="session")
+def host() -> str:
+    """Where the engine is; it has our images."""
+    found = engine_host("docker", os.environ)
+    missing = trio.run(_look, found)
+    if missing is None:
+        return found
+    if os.environ.get("STAMINA_REQUIRE_DOCKER") == "1":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+@pytest.fixture
+def lab(host: str, tmp_path: Path) -> Lab:
+    """Opens sandboxes."""
+    return Lab(host, tmp_path)

@@ -1,0 +1,213 @@
+"""Agent calls in a real container: what they see, how they end, and that nothing of them is left."""
+
+import os
+import stat
+from pathlib import PurePosixPath
+
+import attrs
+import pytest
+import trio
+
+from actors.container import SCRATCH, WORKSPACE
+from actors.sandbox import CallLimits
+from harnesses.harness import Command
+from tests.docker.container_lab import MIB, SMALL, Lab
+
+pytestmark = pytest.mark.docker
+
+
+async def test_a_call_gets_its_input_and_tells_its_output_and_exit_code(lab: Lab) -> None:
+    """Both outputs apart, to files of the host, as they are."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, "cat; echo oops >&2; exit 3", stdin=b"h\xc3\xa9llo\n")
+
+    assert (done.out, done.err) == ("héllo\n", "oops\n")
+    assert (done.end.exit_code, done.end.signal, done.end.expired, done.end.truncated) == (3, None, None, False)
+
+
+async def test_signals_and_commands_that_cannot_be_started(lab: Lab) -> None:
+    """As a shell tells them."""
+    async with lab.sandbox() as sandbox:
+        killed = await lab.bash(sandbox, "kill -9 $$")
+        lost = await lab.bash(sandbox, "exec no-such-program")
+        out, err = lab.root / "out", lab.root / "err"
+        absent = await sandbox.call(Command(("no-such-program",)), limits=CallLimits(10), stdout=out, stderr=err)
+
+    assert (killed.end.exit_code, killed.end.signal) == (None, 9)
+    assert lost.end.exit_code == 127
+    assert absent.exit_code == 127
+    assert err.read_text() == "no-such-program: No such file or directory\n"
+
+
+async def test_output_has_a_limit_and_blocks_nobody(lab: Lab) -> None:
+    """A hundred megabytes in one line are drained; the first megabyte is kept."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, "head -c 100000000 /dev/zero | tr '\\0' x; echo end >&2", limits=CallLimits(60, output_bytes=MIB))
+
+    assert done.end.exit_code == 0
+    assert done.end.truncated
+    assert (len(done.out), done.err) == (MIB, "end\n")
+
+
+async def test_a_call_is_ended_when_its_time_is_over(lab: Lab) -> None:
+    """Also one that ignores TERM; what was written before is kept."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, "trap '' TERM; echo begun; while true; do sleep 1; done", limits=CallLimits(1.0, grace=0.3))
+        health = await sandbox.probe()
+
+    assert (done.end.expired, done.end.signal, done.out) == ("wall", 9, "begun\n")
+    assert health.processes == 0
+
+
+async def test_term_comes_first(lab: Lab) -> None:
+    """A CLI may save its session."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, "trap 'echo saved; exit 0' TERM; sleep 100 & wait", limits=CallLimits(1.0, grace=5))
+
+    assert (done.end.expired, done.end.exit_code, done.out) == ("wall", 0, "saved\n")
+
+
+async def test_held_time_does_not_count(lab: Lab) -> None:
+    """The gateway kept the agent waiting."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, "sleep 1.5; echo done", limits=CallLimits(0.5, held=lambda: 60.0))
+
+    assert (done.end.expired, done.out) == (None, "done\n")
+
+
+DAEMONS = {
+    "a session of its own": "setsid sleep 1000 & disown",
+    "twice forked, all closed": "(setsid bash -c 'exec <&- >&- 2>&-; sleep 1000 & exec sleep 1000' &) ",
+    "deaf to TERM": "setsid bash -c \"trap '' TERM HUP INT; while true; do sleep 1; done\" & ",
+    "stopped": "sleep 1000 & kill -STOP $!",
+}
+
+
+@pytest.mark.parametrize("kind", DAEMONS)
+async def test_nothing_outlives_a_call(lab: Lab, kind: str) -> None:
+    """Whatever it does to get away."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, f"{DAEMONS[kind]}\nsleep 0.2; echo left")
+        health = await sandbox.probe()
+
+    assert done.out == "left\n"
+    assert health.processes == 0
+
+
+async def test_what_an_agent_sees(lab: Lab) -> None:
+    """A user with a name, a HOME and a workspace; nothing of this machine's environment; nothing that names the scenario (L4)."""
+    os.environ["STAMINA_TEST_SECRET"] = "hunter2"
+    try:
+        async with lab.sandbox(env={"GIVEN": "yes"}) as sandbox:
+            done = await lab.bash(sandbox, "whoami; id -u; echo $HOME; pwd; echo ~; env; hostname; cat /proc/1/environ 2>&1", env={"MORE": "too"})
+    finally:
+        del os.environ["STAMINA_TEST_SECRET"]
+
+    user = os.getuid() or 1000
+    assert done.out.splitlines()[:5] == ["agent", str(user), "/home/agent", "/workspace", "/home/agent"]
+    assert {"GIVEN=yes", "MORE=too"} <= set(done.out.splitlines())
+    assert "hunter2" not in done.out
+
+
+async def test_files_belong_to_the_agent(lab: Lab) -> None:
+    """Those of the command too, and folders that had to be made for them."""
+    async with lab.sandbox() as sandbox:
+        files = {PurePosixPath(".config/tool/settings.json"): b"{}"}
+        done = await lab.bash(sandbox, "cd ~/.config/tool && echo x >settings.json && echo y >other && umask", files=files)
+        written = sandbox.home / ".config/tool/other"
+
+        assert (done.end.exit_code, done.out) == (0, "0022\n")
+        assert written.stat().st_uid == (os.getuid() or 1000)
+        assert stat.S_IMODE(written.stat().st_mode) == 0o644
+
+
+async def test_nobody_inside_can_touch_the_warden(lab: Lab) -> None:
+    """Not by signals, not by looking, not by /proc; root in the container neither."""
+    script = "kill -9 1; kill -STOP 1; readlink /proc/1/fd/0; cat /proc/1/mem; ls -A /.stamina/spool; echo $?"
+    async with lab.sandbox() as sandbox, lab.sandbox(attrs.evolve(SMALL, user="root")) as rooted:
+        done = await lab.bash(sandbox, script)
+        as_root = await lab.bash(rooted, "kill -9 1; kill -STOP 1; kill -TERM 1; readlink /proc/1/fd/0; head -c 1 /proc/1/mem; echo; id -u")
+        again = await lab.bash(sandbox, "echo alive")
+        root_again = await lab.bash(rooted, "echo alive")
+
+    assert done.out == "2\n"
+    assert as_root.out == "\n0\n"
+    assert (again.out, root_again.out) == ("alive\n", "alive\n")
+
+
+HOSTILE = {
+    "kill everything": "kill -9 -1; sleep 1; echo still here",
+    "kill by name": "pkill -9 -f .; sleep 1",
+    "a fork bomb": "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 2",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+async def test_the_container_survives(lab: Lab, kind: str) -> None:
+    """And the next call finds it as it was."""
+    async with lab.sandbox() as sandbox:
+        await lab.bash(sandbox, HOSTILE[kind])
+        again = await lab.bash(sandbox, "echo fine")
+        health = await sandbox.probe()
+
+    assert again.out == "fine\n"
+    assert (health.broken, health.processes) == (None, 0)
+
+
+async def test_memory_has_a_ceiling(lab: Lab) -> None:
+    """What takes too much is killed by the kernel, and that is told."""
+    async with lab.sandbox() as sandbox:
+        done = await lab.bash(sandbox, "exec python3 -c 'x = bytearray(10**9)'")
+        again = await lab.bash(sandbox, "echo fine")
+
+    assert (done.end.signal, done.end.oom_kills > 0) == (9, True)
+    assert (again.out, again.end.oom_kills) == ("fine\n", 0)
+
+
+async def test_disk_has_a_ceiling(lab: Lab) -> None:
+    """A call that writes more than it may is ended, and says so."""
+    async with lab.sandbox(attrs.evolve(SMALL, disk=100 * MIB)) as sandbox:
+        done = await lab.bash(sandbox, "head -c 400000000 /dev/zero >big; sync; sleep 100; true", limits=CallLimits(90, grace=0.2))
+
+    assert done.end.expired == "disk"
+
+
+async def test_a_read_only_root_leaves_what_agents_need(lab: Lab) -> None:
+    """Workspace, home and /tmp can be written; nothing else."""
+    async with lab.sandbox(attrs.evolve(SMALL, read_only_root=True)) as sandbox:
+        done = await lab.bash(sandbox, f"touch {WORKSPACE}/a ~/b {SCRATCH[0]}/c && echo yes; touch /var/tmp/d || echo no; whoami")
+        health = await sandbox.probe()
+
+    assert done.out == "yes\nno\nagent\n"
+    assert health.broken is None
+
+
+async def test_root_is_for_those_who_ask(lab: Lab) -> None:
+    """It may install things, and nothing that reaches beyond the container."""
+    async with lab.sandbox(attrs.evolve(SMALL, user="root")) as sandbox:
+        done = await lab.bash(
+            sandbox, "id -u; echo x >/usr/local/x && cat /usr/local/x; chown 5:5 /usr/local/x && echo owned; mount -t tmpfs x /mnt || mknod /n b 8 0 || echo no"
+        )
+
+    assert done.out == "0\nx\nowned\nno\n"
+
+
+async def test_what_root_broke_is_told(lab: Lab) -> None:
+    """A sandbox without a shell is broken, by the agent; the warden needs none to tell."""
+    async with lab.sandbox(attrs.evolve(SMALL, user="root")) as sandbox:
+        done = await lab.bash(sandbox, "rm -rf /bin /usr/bin /dev/null 2>/dev/null; echo done")
+        health = await sandbox.probe()
+
+    assert done.out == "done\n"
+    assert health.broken == "bash was removed"
+
+
+async def test_a_call_that_is_cancelled_leaves_nothing(lab: Lab) -> None:
+    """As when the money is spent: the sandbox goes on."""
+    async with lab.sandbox() as sandbox:
+        with trio.move_on_after(1):
+            await lab.bash(sandbox, "setsid sleep 1000 & sleep 1000")
+        health = await sandbox.probe()
+        again = await lab.bash(sandbox, "echo fine")
+
+    assert (health.processes, again.out) == (0, "fine\n")
