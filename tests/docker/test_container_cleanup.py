@@ -183,6 +183,7 @@ def second_engine(host: str) -> Iterator[str]:
         yield there
     finally:
         engine("remove")
+        folder.rmdir()
 
 
 async def copy_image(source: str, target: str) -> None:
