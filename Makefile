@@ -14,6 +14,7 @@ $(VENV)/.ready: requirements/base.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'installing pinned requirements into $(VENV) (once) ...'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
 $(VENV)/.ready-dev: requirements/dev.txt $(VENV)/.ready

@@ -171,11 +171,19 @@ async def keeping(task: Task, token: str) -> AsyncIterator[Kept]:
         theirs.close()
         kept = Kept(process.pid, stream)
         try:
-            await stream.send_all(task.spec())
+            await _hand_over(task, stream)
             yield kept
         finally:
             with trio.CancelScope(shield=True):
                 await _finish(kept, process, task.grace, token)
+
+
+async def _hand_over(task: Task, stream: trio.SocketStream) -> None:
+    spec = task.spec()
+    try:
+        await stream.send_all(spec)
+    except trio.BrokenResourceError as error:
+        raise SandboxFault("the keeper of a process was killed before it could begin") from error
 
 
 async def _start(task: Task, control: socket.socket, token: str) -> trio.Process:

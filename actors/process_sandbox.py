@@ -7,8 +7,8 @@ outlives a call, a server, or us.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-import secrets
 import stat
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -21,7 +21,7 @@ import trio
 
 from actors.beneath import write_beneath
 from actors.keeper import descendants
-from actors.keeping import Done, Kept, NotStarted, Task, keeping
+from actors.keeping import Done, Kept, NotStarted, Task, end_marked, keeping
 from actors.listeners import Listener, listener
 from actors.ports import Ports, is_free
 from actors.readiness import answers_http
@@ -54,8 +54,12 @@ class ProcessSandbox(Sandbox):
     root: Path = attrs.field(converter=_absolute)
     ports: Ports
     env: Mapping[str, str] = attrs.field(factory=dict)
-    _token: str = attrs.field(factory=lambda: secrets.token_hex(8), init=False)
+    _token: str = attrs.field(init=False)
     _busy: int | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # The same after a resume, so that what an earlier process left alive is found by its marker.
+        self._token = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
 
     @property
     def workspace(self) -> Path:
@@ -71,6 +75,10 @@ class ProcessSandbox(Sandbox):
     def inside(self) -> tuple[PurePosixPath, PurePosixPath]:
         """The same paths: there is no other view."""
         return PurePosixPath(self.workspace), PurePosixPath(self.home)
+
+    async def fence(self) -> None:
+        """End what a process of ours that was killed together with its keeper left alive here. Looks at all processes of the host, so once a sandbox."""
+        await trio.to_thread.run_sync(end_marked, self._token)
 
     async def call(self, command: Command, *, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
         """See :meth:`actors.sandbox.Sandbox.call`. A command that cannot be started ends with exit code 127 and a line in ``stderr``, as in a shell."""

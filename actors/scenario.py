@@ -129,8 +129,11 @@ async def play(cast: Cast, stage: Stage) -> ScenarioOutcome:
         open_journal(cast.folder, stage) as journal,
         stage.seating(work, cast.folder) as seated,
     ):
+        cast.folder.vouch_for(journal.history.events)
         playing = _Play(cast, stage, seated, journal, replay(rules_of(work.cell.settings), journal.history.events))
         stage.observe(ScenarioStarted(work, playing.progress, resumed=bool(journal.history.events)))
+        if playing.next() is not None:
+            cast.folder.vouch_for_work()
         await playing.run()
         result = outcome(playing.progress, cell=work.cell.slug, seed=work.seed, repeat=work.repeat)
         stage.observe(ScenarioEnded(work, result))

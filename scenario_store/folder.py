@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
 
 from scenario_store.atomic import host_faults, write_atomic
+from scenario_store.record import JournalDamaged
 from stamina.errors import InputError
 
 _CELL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,199}")
@@ -99,6 +101,28 @@ class ScenarioFolder:
         parent = self._attempt(turn, attempt)
         found = [path for path in parent.glob("*") if _CALL.fullmatch(path.name)]
         return max(found, key=lambda path: _number(path.name), default=None)
+
+    def vouch_for(self, events: Sequence[object]) -> None:
+        """Check that what lies here fits the journal: calls that were made are in it, and what the agent made is still there. For before a scenario is read or
+        played on.
+
+        Raises:
+            JournalDamaged: the journal holds nothing, but agent calls left their folders.
+        """
+        if not events and any((self.path / "turns").glob("*/*/*")):
+            raise JournalDamaged(self.journal, 1, "the journal holds nothing, though the folder turns shows that agent calls were made")
+
+    def vouch_for_work(self) -> None:
+        """Check that the working folder of a scenario that was begun is still there: an empty one in its place would be held against the agent.
+
+        Raises:
+            InputError: it is gone.
+        """
+        root = self._lives / self._token()
+        if any((self.path / "turns").glob("*/*/*")) and not root.is_dir():
+            raise InputError(
+                f"{root} is gone: it held the agent's work and session. Put it back, or move {self.path} away to play this scenario from the start"
+            )
 
     def live(self) -> LiveFolder:
         """The scenario's working folder, the same one after a resume; made when it is not there. Raises HostFault."""

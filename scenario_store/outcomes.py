@@ -51,6 +51,7 @@ def outcome_of(folder: ScenarioFolder, asked: Asked) -> Played:
     """One scenario that was begun; see :func:`outcomes_from`."""
     try:
         history: History[Event] = read_journal(folder.journal, Event)
+        folder.vouch_for(history.events)
         found = played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
         return attrs.evolve(found, spending=_spending(folder, asked))
     except JournalUnknown:

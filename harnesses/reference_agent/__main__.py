@@ -58,6 +58,7 @@ def work(prompt: str, path: Path, expected: str | None) -> None:
     orders = orders_for(session.session)
     if orders.idle:
         emit("message", text="There is nothing to do.")
+        session.save(path)  # the next prompt may be about what was not done
     else:
         take_in(prompt, session, orders)
         session.save(path)

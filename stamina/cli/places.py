@@ -76,7 +76,9 @@ def _processes(config: SandboxConfig) -> SandboxFactory:
     @asynccontextmanager
     async def open_sandbox(work: Work, folder: LiveFolder) -> AsyncIterator[Sandbox]:
         env: Mapping[str, str] = {**config.env, **work.cell.agent.env}
-        yield ProcessSandbox(folder.root, ports, env)
+        sandbox = ProcessSandbox(folder.root, ports, env)
+        await sandbox.fence()
+        yield sandbox
 
     return open_sandbox
 

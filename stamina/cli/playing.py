@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import attrs
+import structlog
 import trio
 
 from actors.gateway.gate import Trouble
@@ -30,11 +31,14 @@ from stamina.config.lock import Lock, identity
 from stamina.config.model import Plan, Work
 from stamina.config.plan import scenario_options
 from stamina.domain import Language, ScenarioOptions
+from stamina.errors import HostFault
 from stamina.report.machine import dumps, result_json
 from stamina.report.report import make_report
 from stamina.rest.domain import RestDomain
 from stamina.rest.prose.instructions import instructions
 from stamina.scoring.played import Played
+
+log = structlog.get_logger()
 
 
 def play_run(run: Run, plan: Plan, observer: Observer) -> SweepEnd:
@@ -131,7 +135,11 @@ class _Keeper:
         folder = self._run.scenario(work.cell.slug, work.seed, work.repeat)
         self._put(outcome_of(folder, self._asked[work.cell.slug]))
         rows = [self._rows[key] for key in sorted(self._rows)]
-        self._run.write_result(dumps(result_json(make_report(self._run.path.resolve().name, rows, self._planned))).encode())
+        result = dumps(result_json(make_report(self._run.path.resolve().name, rows, self._planned))).encode()
+        try:
+            self._run.write_result(result)
+        except HostFault as error:  # A convenience, derived from the journals: no reason to stop what is paid for.
+            log.warning("result.json not written", reason=str(error))
 
     def _put(self, played: Played) -> None:
         outcome = played.outcome

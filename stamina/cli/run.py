@@ -135,12 +135,19 @@ def _reopen(run: Run, causes: Sequence[Cause]) -> None:
                 journal.append(Reopened(f"resume --retry-cause {outcome.cause}"))
 
 
+def _shown(path: Path) -> Path:
+    """As a person would type it from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def _told(run: Run, end: SweepEnd, *, as_json: bool) -> int:
     report = make_report(run.path.resolve().name, outcomes_from(run), planned_of(run.lock()))
     if as_json:
         print_json(report_json(report))
     else:
         print_report(report, Console())
+        click.echo(f"\nAll of it is in {_shown(run.path)}")
     if end.interrupted:
         click.echo(f"interrupted; go on with: stamina resume {run.path}", err=True)
         return INTERRUPTED

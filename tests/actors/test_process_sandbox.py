@@ -321,3 +321,34 @@ async def test_time_that_the_gateway_held_is_given_back(tmp_path: Path) -> None:
     assert (given.exit_code, given.expired) == (0, None)
     assert ended.expired == "wall"
     assert ended.seconds < 30
+
+
+async def test_a_keeper_that_was_killed_before_it_began_is_the_sandboxs_fault(sandbox: ProcessSandbox, bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever moment the kernel chooses for it: a fault of the machinery, which is repeated, and never a bug."""
+
+    async def broken(*_: object) -> None:
+        raise trio.BrokenResourceError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trio.SocketStream, "send_all", broken)
+        with pytest.raises(SandboxFault, match="before it could begin"):
+            await bash("true")
+
+    assert (await bash("true")).exit_code == 0
+
+
+async def test_what_an_earlier_process_of_ours_left_alive_is_ended(tmp_path: Path, bash: Bash) -> None:
+    """Keeper and orchestrator were killed at once; the next sandbox around the same folder ends what carries its marker, and nothing else."""
+    await bash("echo $STAMINA_SANDBOX")
+    marker = (tmp_path / "stdout").read_text().strip()
+    left = await trio.lowlevel.open_process(["sleep", "1000"], env={**os.environ, "STAMINA_SANDBOX": marker})
+    other = await trio.lowlevel.open_process(["sleep", "1000"], env={**os.environ, "STAMINA_SANDBOX": marker[::-1] + "x"})
+    try:
+        await ProcessSandbox(tmp_path / "box", Ports()).fence()
+        with trio.fail_after(10):
+            assert await left.wait() == -9
+        assert other.poll() is None
+    finally:
+        for process in (left, other):
+            process.kill()
+            await process.wait()

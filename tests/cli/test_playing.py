@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from scenario_store.outcomes import outcomes_from
 from scenario_store.run import Run
 from stamina.cli.app import main
+from stamina.outcome import Cause, Ending
 from tests.cli.test_processes import SECONDS, running
 
 SWEEP = """\
@@ -70,6 +72,49 @@ def test_an_agent_that_gives_up_is_no_failure_of_the_run(capsys: pytest.CaptureF
     code, cell, _ = played(capsys, "run", "tiny.toml", *(part for flag in flags for part in ("--set", flag)))
 
     assert (code, cell["average_turns_passed"], cell["causes"]) == (0, {"0": 1.0}, {"agent": 1})
+
+
+def test_an_agent_that_never_does_anything_is_exhausted_at_turn_0(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the report on its first failure finds a session: nothing is repeated as if the machinery had failed."""
+    flags = ["sweep.retries=1", "agent.0.harness=mock", "agent.0.mistake_chance=0", "agent.0.quit_turn=0"]
+    code, cell, _ = played(capsys, "run", "tiny.toml", *(part for flag in flags for part in ("--set", flag)))
+    assert (code, cell["average_turns_passed"]) == (0, {"0": 0.0, "1": 0.0})
+    assert "CallFailed" not in next(Path("runs/tiny/scenarios").glob("*/*/*/journal.jsonl")).read_text()
+
+
+def test_a_result_that_cannot_be_written_stops_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """It can always be had again from the journals."""
+    assert played(capsys, "run", "tiny.toml")[0] == 0
+    Path("runs/tiny/result.json").unlink()
+    Path("runs/tiny/result.json").mkdir()
+    code, cell, _ = played(capsys, "run", "tiny.toml", "--set", "sweep.turns=1")
+    assert (code, cell["average_turns_passed"]) == (0, {"0": 2.0, "1": 2.0})
+
+
+def test_work_that_was_lost_is_not_held_against_the_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is played in an empty folder in its place; put back, the scenario goes on."""
+    assert played(capsys, "run", "tiny.toml")[0] == 0
+    journal = next(Path("runs/tiny/scenarios").glob("*/*/*/journal.jsonl"))
+    before = journal.read_bytes()
+    [root] = Path("runs/tiny/live").iterdir()
+    root.rename("elsewhere")
+    longer = ("run", "tiny.toml", "--set", "sweep.turns=1")
+    assert played(capsys, *longer)[0] == 1
+    assert journal.read_bytes() == before
+
+    Path("elsewhere").rename(root)
+    code, cell, _ = played(capsys, *longer)
+    assert (code, cell["average_turns_passed"]) == (0, {"0": 2.0, "1": 2.0})
+
+
+def test_a_journal_that_was_emptied_is_damage(capsys: pytest.CaptureFixture[str]) -> None:
+    """And not a scenario that has not begun."""
+    assert played(capsys, "run", "tiny.toml")[0] == 0
+    next(Path("runs/tiny/scenarios").glob("*/*/*/journal.jsonl")).write_bytes(b"")
+    [row] = outcomes_from(Run.open(Path("runs/tiny")))
+    assert (row.outcome.ending, row.outcome.cause) == (Ending.CRASHED, Cause.HOST)
+    assert "the journal holds nothing" in row.outcome.detail
+    assert played(capsys, "run", "tiny.toml")[0] == 1
 
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

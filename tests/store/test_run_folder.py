@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import attrs
 import pytest
 
 from scenario_store import atomic
+from scenario_store.record import JournalDamaged
 from scenario_store.run import Run
 from stamina.config.lock import CellLock, Lock
 from stamina.config.model import AgentConfig, Engine, ModelConfig, Price, Provider, SandboxConfig, Settings
@@ -136,6 +138,28 @@ def test_a_damaged_token_is_a_message(run: Run) -> None:
     (folder.path / "live").write_text("../../elsewhere")
     with pytest.raises(InputError, match="name of the working folder"):
         folder.live()
+
+
+def test_an_emptied_journal_of_a_played_scenario_is_damage(run: Run) -> None:
+    """Nothing is wrong before the first call; after it a journal that holds nothing was lost, and is not played over in silence."""
+    folder = run.scenario("mock", 1, 0)
+    folder.vouch_for([])
+    folder.attempt(0, 0, 0)
+    folder.vouch_for(["an event"])
+    with pytest.raises(JournalDamaged, match="agent calls were made"):
+        folder.vouch_for([])
+
+
+def test_a_working_folder_that_is_gone_is_not_held_against_the_agent(run: Run) -> None:
+    """An empty one in its place would fail every test."""
+    folder = run.scenario("mock", 1, 0)
+    folder.vouch_for_work()
+    live = folder.live()
+    folder.attempt(0, 0, 0)
+    folder.vouch_for_work()
+    shutil.rmtree(live.root)
+    with pytest.raises(InputError, match="it held the agent's work"):
+        folder.vouch_for_work()
 
 
 def test_scenarios_come_in_numeric_order(run: Run) -> None:
