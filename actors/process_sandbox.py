@@ -54,12 +54,7 @@ class ProcessSandbox(Sandbox):
     root: Path = attrs.field(converter=_absolute)
     ports: Ports
     env: Mapping[str, str] = attrs.field(factory=dict)
-    _token: str = attrs.field(init=False)
     _busy: int | None = attrs.field(default=None, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        # The same after a resume, so that what an earlier process left alive is found by its marker.
-        self._token = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
 
     @property
     def workspace(self) -> Path:
@@ -75,6 +70,11 @@ class ProcessSandbox(Sandbox):
     def inside(self) -> tuple[PurePosixPath, PurePosixPath]:
         """The same paths: there is no other view."""
         return PurePosixPath(self.workspace), PurePosixPath(self.home)
+
+    @property
+    def _token(self) -> str:
+        """The marker's word: the same after a resume, so that what an earlier process left alive is found by it."""
+        return hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
 
     async def fence(self) -> None:
         """End what a process of ours that was killed together with its keeper left alive here. Looks at all processes of the host, so once a sandbox."""

@@ -5,7 +5,7 @@
     journal.jsonl               :mod:`scenario_store.journal`
     live                        the token of its working folder
     turns/003/1/0/              turn 3, attempt 1, agent call 0: prompt.md, the CLI's output, tests.json, feedback.md
-    commits/003/                snapshots of workspace and session
+    commits/                    reserved: snapshots of workspace and session, which nothing makes yet
 """
 
 from __future__ import annotations
@@ -80,11 +80,6 @@ class ScenarioFolder:
         """The journal's file."""
         return self.path / "journal.jsonl"
 
-    @property
-    def commits(self) -> Path:
-        """Where snapshots go, one folder a turn."""
-        return self.path / "commits"
-
     def attempt(self, turn: int, attempt: int, call: int) -> Path:
         """A new, empty folder for what an agent call and its grading leave behind.
 
@@ -103,13 +98,12 @@ class ScenarioFolder:
         return max(found, key=lambda path: _number(path.name), default=None)
 
     def vouch_for(self, events: Sequence[object]) -> None:
-        """Check that what lies here fits the journal: calls that were made are in it, and what the agent made is still there. For before a scenario is read or
-        played on.
+        """Check that the journal with these events can be the one of this folder. For before a scenario is read or played on.
 
         Raises:
             JournalDamaged: the journal holds nothing, but agent calls left their folders.
         """
-        if not events and any((self.path / "turns").glob("*/*/*")):
+        if not events and self._was_called():
             raise JournalDamaged(self.journal, 1, "the journal holds nothing, though the folder turns shows that agent calls were made")
 
     def vouch_for_work(self) -> None:
@@ -119,7 +113,7 @@ class ScenarioFolder:
             InputError: it is gone.
         """
         root = self._lives / self._token()
-        if any((self.path / "turns").glob("*/*/*")) and not root.is_dir():
+        if self._was_called() and not root.is_dir():
             raise InputError(
                 f"{root} is gone: it held the agent's work and session. Put it back, or move {self.path} away to play this scenario from the start"
             )
@@ -131,6 +125,10 @@ class ScenarioFolder:
             for path in (live.workspace, live.home, live.tmp):
                 path.mkdir(parents=True, exist_ok=True)
         return live
+
+    def _was_called(self) -> bool:
+        """Whether an agent call left its folder: it is made after the call's event is in the journal, and after the working folder."""
+        return any((self.path / "turns").glob("*/*/*"))
 
     def _attempt(self, turn: int, attempt: int) -> Path:
         return self.path / "turns" / f"{turn:03d}" / str(attempt)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 INTERRUPTED = 130
+"""As in :mod:`stamina.cli.ending`, which is not loaded yet when it is needed here."""
 OURS = ("stamina", "actors", "harnesses", "scenario_store")
 
 
