@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import attrs
 
 from scenario_store.folder import ScenarioFolder
-from scenario_store.journal import History, JournalUnknown, read_journal
+from scenario_store.journal import History, read_journal
 from scenario_store.run import Run
 from scenario_store.usage import read_requests
 from stamina.config.lock import Lock
-from stamina.errors import InputError
+from stamina.errors import HostFault, InputError
 from stamina.outcome import Cause, Ending, ScenarioOutcome
 from stamina.pricing import price_of
 from stamina.scoring.played import Asked, Played, played
@@ -22,8 +22,8 @@ from stamina.turns import Event, Rules
 def outcomes_from(run: Run) -> tuple[Played, ...]:
     """Every scenario that was begun, ordered by cell, seed, repeat; works while the run is being played.
 
-    A scenario whose journal cannot be read is CRASHED with cause HOST and the message as its detail, so that it is neither lost nor scored as the agent's.
-    Raises InputError when lock.json cannot be read, or a journal was written by another version.
+    A scenario whose journal cannot be read (damaged, unreadable, written by another version) is CRASHED with cause HOST and the message as its detail, so that
+    it is neither lost nor scored as the agent's, and takes no other scenario with it. Raises InputError when lock.json cannot be read.
     """
     asked = asked_of(run.lock())
     return tuple(outcome_of(folder, asked[folder.cell]) for folder in run.scenarios() if folder.cell in asked)
@@ -54,9 +54,7 @@ def outcome_of(folder: ScenarioFolder, asked: Asked) -> Played:
         folder.vouch_for(history.events)
         found = played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
         return attrs.evolve(found, spending=_spending(folder, asked))
-    except JournalUnknown:
-        raise
-    except InputError as error:
+    except (InputError, HostFault) as error:
         rules = asked.rules
         lost = ScenarioOutcome(folder.cell, folder.seed, folder.repeat, rules.turns, rules.retries, (), Ending.CRASHED, Cause.HOST, str(error))
         return Played(asked.version, lost)

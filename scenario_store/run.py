@@ -61,7 +61,7 @@ class Run:
         Raises InputError when something else is there, HostFault when the disk fails.
         """
         run = cls(path)
-        run._check_free()
+        run.check_free()
         with host_faults("create", path):
             run._scenarios.mkdir(parents=True, exist_ok=True)
             run._live.mkdir(exist_ok=True)
@@ -81,6 +81,15 @@ class Run:
         if found != FORMAT:
             raise InputError(f"{run.lock_file}: this run has format {found!r}, this version of stamina reads {FORMAT}. Use the version that wrote it")
         return run
+
+    @staticmethod
+    def without_lock(path: Path) -> str:
+        """What to do about a folder that holds a sweep file and no lock.json."""
+        if any(path.glob("scenarios/*/*/*")):
+            copies = sorted(path.glob("lock.*.json"), key=lambda copy: copy.stat().st_mtime)
+            hint = f" {copies[-1].name} is what it was before the run was last extended." if copies else ""
+            return f"{path} holds scenarios that were played, but its lock.json, which says what they were played under, is gone. Put back a copy of it.{hint}"
+        return f"{path} holds no lock.json: its creation was cut short. Give the sweep file to `stamina run` again"
 
     @property
     def sweep_file(self) -> Path:
@@ -104,8 +113,11 @@ class Run:
 
     def lock(self) -> Lock:
         """What the run is made of. Raises InputError when lock.json is damaged."""
+        content = self._read_lock().get("lock")
+        if not isinstance(content, dict):
+            raise InputError(f"{self.lock_file} is damaged: it does not say what the run is made of (key lock). Put back a copy of it")
         try:
-            return make_converter(forbid_extra_keys=True).structure(self._read_lock()["lock"], Lock)
+            return make_converter(forbid_extra_keys=True).structure(content, Lock)
         except Exception as error:
             raise InputError(f"{self.lock_file} cannot be read: {'; '.join(transform_error(error, path='lock'))}") from error
 
@@ -170,7 +182,8 @@ class Run:
     def _live(self) -> Path:
         return self.path / "live"
 
-    def _check_free(self) -> None:
+    def check_free(self) -> None:
+        """Raises InputError when this cannot become a new run folder."""
         if (self.path / "lock.json").exists():
             raise InputError(f"{self.path} holds a run already. Resume it (`stamina resume {self.path}`), or choose another folder with --out")
         if not self.path.exists():
@@ -178,6 +191,8 @@ class Run:
         with host_faults("read", self.path):
             strange = sorted(entry.name for entry in self.path.iterdir() if not _left_over(entry))
         if strange:
+            if any(self.path.glob("scenarios/*/*/*")):
+                raise InputError(self.without_lock(self.path))
             raise InputError(f"{self.path} is not empty (it holds {strange[0]}). Choose another folder with --out")
 
     def _read_lock(self) -> dict[str, Any]:

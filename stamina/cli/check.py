@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ def check(*, seed: int | None, turn: int, state_file: Path | None, url: str, ans
     """Play the tests of one state against a server. Exit 1 when cases fail."""
     address = address_of(url)
     suite = material(seed, turn, state_file, given).suite
+    _check_known(url, address)
     verdict = trio.run(partial(run_suite, suite, address, TesterLimits(answer_seconds=answer_seconds)))
     if as_json:
         print_json(verdict_json(verdict))
@@ -45,6 +47,14 @@ def address_of(url: str) -> tuple[str, int]:
     if parts.scheme != "http" or not host or parts.path not in ("", "/") or parts.query:
         raise InputError(f"--url {url}: expected an address such as http://127.0.0.1:8000 (plain HTTP, no path)")
     return host, 80 if port is None else port
+
+
+def _check_known(url: str, address: tuple[str, int]) -> None:
+    """A name that nobody knows is a slip of the pen, not a server that fails. Raises :class:`InputError`."""
+    try:
+        socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"--url {url}: the name {address[0]} does not resolve ({error}); nothing was tested") from error
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

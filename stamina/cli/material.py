@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import attrs
 import click
 
+from stamina.config.file import MAX_TURNS, SAMPLER_ALIASES
 from stamina.domain import Handler, Language, Sampler, ScenarioOptions
 from stamina.draw import Draw
 from stamina.errors import InputError, InvalidState
@@ -36,9 +37,10 @@ class Material:
 def options_of_scenario(command: F) -> F:
     """The options that decide a scenario beside its seed, as in a sweep file; collected by :func:`scenario_options`."""
     defaults = ScenarioOptions(seed=0)
+    samplers = [one.value for one in Sampler] + list(SAMPLER_ALIASES)
     for option in (
         click.option("--changes", type=click.IntRange(1, 20), default=defaults.changes_per_turn, show_default=True, help="Changes in one request."),
-        click.option("--sampler", type=click.Choice([one.value for one in Sampler]), default=defaults.sampler.value, show_default=True),
+        click.option("--sampler", type=click.Choice(samplers), default=defaults.sampler.value, show_default=True),
         click.option("--salt", default="", help="The sweep's seed_salt."),
         click.option("--language", type=click.Choice([one.value for one in Language]), default=defaults.language.value, show_default=True),
     ):
@@ -50,7 +52,7 @@ def options_of_material(command: F) -> F:
     """``--seed S --turn T`` or ``--state FILE``."""
     for option in (
         click.option("--state", "state_file", type=click.Path(path_type=Path), help="A state in canonical JSON, such as `scenarios show --what state` prints."),
-        click.option("--turn", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option("--turn", type=click.IntRange(0, MAX_TURNS), default=0, show_default=True),
         click.option("--seed", type=click.IntRange(min=0)),
     ):
         command = option(command)
@@ -59,7 +61,8 @@ def options_of_material(command: F) -> F:
 
 def scenario_options(seed: int, given: dict[str, Any]) -> ScenarioOptions:
     """The options of a scenario, from the values of :func:`options_of_scenario`."""
-    language, sampler = Language(given["language"]), Sampler(given["sampler"])
+    language = Language(given["language"])
+    sampler = Sampler(SAMPLER_ALIASES.get(given["sampler"], given["sampler"]))
     return ScenarioOptions(seed=seed, seed_salt=given["salt"], changes_per_turn=given["changes"], sampler=sampler, language=language)
 
 

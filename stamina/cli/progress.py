@@ -19,7 +19,7 @@ from actors.observer import Draining, Event, Happened, Held, ModelDown, ModelUp,
 from stamina.cli.board import Board, key_of, name_of, passed_turns
 from stamina.cli.console import safe
 from stamina.config.model import Plan
-from stamina.turns import SuiteRan
+from stamina.turns import Ended, SuiteRan, next_step
 
 REFRESH_PER_SECOND = 4
 
@@ -48,6 +48,8 @@ def line_of(event: Event) -> str | None:
     """An event for people; None for those that are steps of something that gets a line of its own."""
     match event:
         case ScenarioStarted(work, progress, resumed):
+            if isinstance(next_step(progress), Ended):
+                return None  # nothing is played: its end has a line of its own
             return f"{name_of(key_of(work))}: {'goes on at' if resumed else 'starts at'} turn {progress.turn}"
         case Happened(work, SuiteRan() as ran, _):
             detail = f" ({ran.detail})" if ran.detail else ""

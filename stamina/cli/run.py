@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import attrs
 import click
 from rich.console import Console
 
+from actors.permits import FLOOR, look
 from actors.sweep import SweepEnd
 from harnesses.registry import HARNESSES
 from scenario_store.journal import Journal
@@ -29,6 +31,7 @@ from stamina.config.load import check_keys, parse, read_text
 from stamina.config.lock import difference, merged
 from stamina.config.model import Plan
 from stamina.config.plan import plan as plan_of
+from stamina.errors import HostFault, StaminaError
 from stamina.outcome import Cause, Ending
 from stamina.report.machine import report_json
 from stamina.report.render import print_report
@@ -48,10 +51,11 @@ def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, dry_run: boo
     """Play a sweep file. Given again, it goes on where it stopped; a longer sweep extends the run."""
     text = read_text(sweep)
     plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
+    out = out or RUNS / plan.sweep.name
     if dry_run:
         _print_plan(plan, as_json=as_json)
-        return DONE
-    return _play(plan, out or RUNS / plan.sweep.name, resolved(text, overrides), as_json=as_json)
+        return _told_obstacles(plan, out.absolute())
+    return _play(plan, out, resolved(text, overrides), as_json=as_json)
 
 
 @click.command()
@@ -90,9 +94,47 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     print_json({"name": plan.sweep.name, **totals, **attrs.asdict(bounds)})
 
 
+def _told_obstacles(plan: Plan, out: Path) -> int:
+    """What ``run`` would be refused for, here and now; nothing is made."""
+    obstacles = list(_obstacles(plan, out))
+    for obstacle in obstacles:
+        click.echo(f"run would refuse: {obstacle}", err=True)
+    return NEGATIVE if obstacles else DONE
+
+
+def _obstacles(plan: Plan, out: Path) -> Iterator[str]:
+    checks: Sequence[Callable[[], None]] = (
+        partial(check_keys, plan.sweep, os.environ),
+        partial(check_room, out),
+        partial(check_place, plan),
+        partial(_check_mixing, plan, out),
+    )
+    for check in checks:
+        try:
+            check()
+        except StaminaError as error:
+            yield str(error)
+
+
+def _check_mixing(plan: Plan, out: Path) -> None:
+    if (out / "lock.json").exists():
+        difference(Run.open(out).lock(), lock_of(plan)).check(str(out))
+    else:
+        Run(out).check_free()
+
+
+def check_room(out: Path) -> None:
+    """Raises :class:`HostFault` when this machine has too little left of something for a run to begin; once begun it waits instead."""
+    there = next(path for path in (out, *out.parents) if path.exists())
+    lacks = look(there).lacks(FLOOR)
+    if lacks is not None:
+        raise HostFault(f"{out}: {lacks}. Make room, or choose a folder on another disk with --out")
+
+
 def _play(plan: Plan, out: Path, text: str, *, reopen: Sequence[Cause] = (), as_json: bool) -> int:
     """Everything that can be refused is refused before anything is made."""
     check_keys(plan.sweep, os.environ)
+    check_room(out.absolute())
     check_place(plan)
     run = _prepared(plan, out.absolute(), text)  # processes of the run have working folders of their own
     Traces.folder = run.path

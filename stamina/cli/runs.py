@@ -24,8 +24,9 @@ def find_run(typed: str) -> Run:
             return Run.open(path)
     if Path(typed).suffix == ".toml":
         raise InputError(f"{typed} is a sweep file; expected a run, which `stamina run {typed}` makes: {_there(Path(typed).stem)}")
-    if (Path(typed) / "sweep.toml").exists():
-        raise InputError(f"{typed} holds no lock.json: its creation was cut short. Give the sweep file to `stamina run` again")
+    for path in (Path(typed), RUNS / typed):
+        if (path / "sweep.toml").exists():
+            raise InputError(Run.without_lock(path))
     raise InputError(f"{typed} is not a run (looked for {Path(typed) / 'lock.json'} and {RUNS / typed / 'lock.json'}); {_there(Path(typed).name)}")
 
 

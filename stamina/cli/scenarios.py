@@ -17,6 +17,7 @@ from stamina.cli.material import options_of_scenario, scenario_options
 from stamina.cli.seeds import seeds_option, turns_option
 from stamina.cli.show import VIEWS, as_text
 from stamina.cli.verify import verify
+from stamina.config.file import MAX_TURNS
 from stamina.domain import ScenarioOptions
 from stamina.errors import InputError
 from stamina.rest.canonical import change_to_json, dumps
@@ -30,7 +31,7 @@ def scenarios() -> None:
 
 @scenarios.command()
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--turn", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--turn", type=click.IntRange(0, MAX_TURNS), default=0, show_default=True)
 @click.option("--what", type=click.Choice(list(VIEWS)), default="request", show_default=True)
 @options_of_scenario
 @json_option

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from stamina.config.file import MAX_TURNS
 from stamina.config.kinds import Seeds, Unexpected
 
 
@@ -23,4 +24,4 @@ class SeedsType(click.ParamType[tuple[int, ...]]):
 
 
 seeds_option = click.option("--seeds", type=SeedsType(), default="0", show_default=True, help="Such as 0-4 or 0,3,7-9.")
-turns_option = click.option("--turns", type=click.IntRange(min=0), default=100, show_default=True, help="N; turns 0 to N are made.")
+turns_option = click.option("--turns", type=click.IntRange(0, MAX_TURNS), default=100, show_default=True, help="N; turns 0 to N are made.")

@@ -16,7 +16,7 @@ from scenario_store.run import Run
 from stamina.cli.board import passed_turns
 from stamina.cli.console import columns, json_option, print_json, safe
 from stamina.cli.runs import find_run, run_argument
-from stamina.errors import InputError
+from stamina.errors import HostFault, InputError
 from stamina.turns import CallAgent, Ended, Event, Progress, Rules, RunSuite, next_step, outcome, replay
 
 
@@ -87,7 +87,7 @@ def _row(folder: ScenarioFolder, rules: Rules) -> Row:
     try:
         history: History[Event] = read_journal(folder.journal, Event)
         progress = replay(rules, history.events)
-    except InputError as error:
+    except (InputError, HostFault) as error:
         return Row(folder.cell, folder.seed, folder.repeat, "unreadable", turns=rules.turns + 1, detail=str(error))
     played = outcome(progress, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
     return attrs.evolve(_position(progress), cell=folder.cell, seed=folder.seed, repeat=folder.repeat, passed=passed_turns(played.turns), turns=rules.turns + 1)

@@ -11,8 +11,11 @@ from typing import Any
 import attrs
 import click
 
+from scenario_store.run import Run
 from stamina.cli.console import safe
 from stamina.cli.runs import find_run, run_argument
+from stamina.cli.status import is_played
+from stamina.errors import InputError
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 _POLL_SECONDS = 0.2
@@ -40,24 +43,38 @@ def _begins(name: str, wanted: str) -> bool:
 
 @click.command()
 @run_argument
-@click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until the run is no longer played.")
 @click.option("--scenario", metavar="CELL[/SEED[/REPEAT]]", help="Only scenarios whose name begins so.")
 @click.option("--level", type=click.Choice(LEVELS), default="info", show_default=True, help="Only this level and above.")
 @click.option("-n", "--lines", type=click.IntRange(min=0), help="Only the last lines of what is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print records as they are.")
 def tail(run: str, *, follow: bool, scenario: str | None, level: str, lines: int | None, as_json: bool) -> None:
     """Show a run's log."""
-    path = find_run(run).log_file
+    found = find_run(run)
+    _check_known(found, scenario)
+    path = found.log_file
     wanted = Filter(level, scenario)
     reader = LogReader(path)
     shown = [line for line in reader.more() if wanted.passes(record_of(line))]
     for line in shown if lines is None else shown[len(shown) - min(lines, len(shown)) :]:
         _show(line, as_json=as_json)
     while follow:
-        time.sleep(_POLL_SECONDS)
+        last = not is_played(found)  # asked before reading: what was written until then is read
         for line in reader.more():
             if wanted.passes(record_of(line)):
                 _show(line, as_json=as_json)
+        if last:
+            click.echo(f"{found.path} is not being played (any more)", err=True)
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _check_known(run: Run, scenario: str | None) -> None:
+    """Raises :class:`InputError` when no scenario of the run has a name that begins so."""
+    lock = run.lock()
+    names = [f"{cell.slug}/{seed}/{repeat}" for cell in lock.cells for seed in lock.seeds for repeat in range(lock.repeats)]
+    if scenario is not None and not any(_begins(name, scenario) for name in names):
+        raise InputError(f"--scenario {scenario}: this run has no such scenario; its {len(names)} scenarios (CELL/SEED/REPEAT) are {names[0]} to {names[-1]}")
 
 
 class LogReader:

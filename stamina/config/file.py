@@ -8,13 +8,17 @@ The loader and the JSON Schema are both made from this page, so that they cannot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Final, get_type_hints
 
 import attrs
 
 from stamina.config.kinds import AnyTable, Choice, Flag, Memory, Number, OneOrMore, Seeds, Text, Whole
 from stamina.config.model import AgentConfig, Budget, Egress, Engine, ModelConfig, OnExhausted, Price, Provider, SandboxConfig, Settings
 from stamina.domain import FeedbackLevel, Language, Sampler
+
+MAX_TURNS: Final = 10_000
+SAMPLER_ALIASES: Final = {"programmatic": Sampler.UNIFORM.value}
+"""Other words that a sampler may be called by."""
 
 _DEFAULTS = Settings()
 _SANDBOX = SandboxConfig()
@@ -43,7 +47,7 @@ class SweepTable:
     seeds: Annotated[tuple[int, ...], Seeds()] = key('Which scenarios: text such as "0-19" or "0,3,7-9", a list, or one number.')
     repeats: Annotated[int, Whole(1, 1000)] = key("How often each cell plays each scenario.", 1)
     concurrency: Annotated[int, Whole(1, 10_000)] = key("How many scenarios are played at the same time.", 4)
-    turns: Annotated[int, Whole(0, 10_000)] = key("N, the number of change requests: turns 0 to N are played.", _DEFAULTS.turns)
+    turns: Annotated[int, Whole(0, MAX_TURNS)] = key("N, the number of change requests: turns 0 to N are played.", _DEFAULTS.turns)
     retries: Annotated[int, Whole(0, 100)] = key("R, how many more attempts a failed turn gets, each with feedback.", _DEFAULTS.retries)
     feedback: Annotated[FeedbackLevel, Choice(FeedbackLevel)] = key("How much a retry is told about the failed tests.", _DEFAULTS.feedback)
     language: Annotated[Language, Choice(Language)] = key("The programming language that the agent is told to use.", _DEFAULTS.language)
@@ -61,7 +65,7 @@ class SweepTable:
 class ScenarioTable:
     """How scenarios are generated."""
 
-    sampler: Annotated[Sampler, Choice(Sampler, (("programmatic", "uniform"),))] = key(
+    sampler: Annotated[Sampler, Choice(Sampler, tuple(SAMPLER_ALIASES.items()))] = key(
         'How changes are weighted; "programmatic" is the paper\'s word for "uniform".', _DEFAULTS.sampler
     )
     changes_per_turn: Annotated[int, Whole(1, 20)] = key("k, the number of changes in one request.", _DEFAULTS.changes_per_turn)

@@ -238,11 +238,24 @@ class Seeds:
 
     def _expand(self, value: Any) -> list[int]:
         if isinstance(value, str):
-            return [seed for part in value.split(",") for seed in self._part(part.strip(), value)] if value.strip() else []
+            return self._of_text(value)
         parts = value if isinstance(value, list) else [value]
         if not all(isinstance(part, int) and not isinstance(part, bool) and 0 <= part <= MAX_SEED for part in parts):
             raise _refuse('seeds such as "0-19", "0,3,7-9" or [0, 1]', value)
         return list(parts)
+
+    def _of_text(self, text: str) -> list[int]:
+        """All that is wrong is said at once."""
+        seeds: list[int] = []
+        wrong: list[str] = []
+        for part in text.split(",") if text.strip() else ():
+            try:
+                seeds += self._part(part.strip(), text)
+            except Unexpected as error:
+                wrong.append(str(error))
+        if wrong:
+            raise Unexpected("; ".join(dict.fromkeys(wrong)))
+        return seeds
 
     def _part(self, part: str, whole: str) -> range:
         match = re.fullmatch(r"([0-9]{1,16})(?:\s*-\s*([0-9]{1,16}))?", part)

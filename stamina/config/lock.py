@@ -146,7 +146,7 @@ def _growth(slug: str, old: Settings, new: Settings) -> Iterator[tuple[str, bool
 def _more(old: Lock, new: Lock) -> Iterator[str]:
     added = [seed for seed in new.seeds if seed not in set(old.seeds)]
     if added:
-        yield f"seeds {_listed(added)} are new"
+        yield f"{_listed(added)} {'is' if len(added) == 1 else 'are'} new"
     if new.repeats > old.repeats:
         yield f"repeats {old.repeats} → {new.repeats}"
 
@@ -154,16 +154,18 @@ def _more(old: Lock, new: Lock) -> Iterator[str]:
 def _kept(old: Lock, new: Lock) -> Iterator[str]:
     gone = [seed for seed in old.seeds if seed not in set(new.seeds)]
     if gone:
-        yield f"seeds {_listed(gone)} stay as they are"
+        yield f"{_listed(gone)} {'stays as it is' if len(gone) == 1 else 'stay as they are'}"
     for slug in _by_slug(old):
         if slug not in _by_slug(new):
             yield f"cell {slug} stays as it is"
     if new.repeats < old.repeats:
-        yield f"repeats {new.repeats + 1} to {old.repeats} stay as they are"
+        first, last = new.repeats + 1, old.repeats
+        yield f"repeat {last} stays as it is" if first == last else f"repeats {first} to {last} stay as they are"
 
 
 def _listed(seeds: Sequence[int]) -> str:
-    return ", ".join(map(str, seeds[:10])) + (f" and {len(seeds) - 10} more" if len(seeds) > 10 else "")
+    numbers = ", ".join(map(str, seeds[:10])) + (f" and {len(seeds) - 10} more" if len(seeds) > 10 else "")
+    return f"seed {numbers}" if len(seeds) == 1 else f"seeds {numbers}"
 
 
 def _plain(value: Any) -> str:

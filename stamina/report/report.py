@@ -53,7 +53,9 @@ def warnings(score: CellScore) -> tuple[str, ...]:
             f"{_scenarios(top.open)} of {tally.scored} cut off by something other than the agent: ≥ marks a lower bound, the best case stands beside it"
         )
     if tally.running:
-        found.append(f"{_scenarios(tally.running)} still running and not counted: rates are provisional, and too low as a rule")
+        found.append(
+            f"{_scenarios(tally.running)} begun and not at an end (played now, or interrupted), so not counted: rates are provisional, and too low as a rule"
+        )
     if score.mismatched:
         found.append(f"{_scenarios(score.mismatched)} answered the tests with a program in another language than the one asked for")
     return tuple(found)

@@ -8,6 +8,7 @@ import attrs
 
 from stamina.report.report import Report, warnings
 from stamina.scoring.score import CellScore, Level
+from stamina.scoring.spending import Spending
 
 NOTHING = "–"
 
@@ -26,7 +27,8 @@ def sheets(report: Report) -> tuple[Sheet, ...]:
     """The tables of a report; none when nothing was begun."""
     if not report.cells:
         return ()
-    return _turns_passed(report), _scenarios(report)
+    usage = _usage(report)
+    return _turns_passed(report), _scenarios(report), *((usage,) if usage.rows else ())
 
 
 def notes(report: Report) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ def _mark(cell: CellScore, level: Level) -> str:
 
 
 def _scenarios(report: Report) -> Sheet:
-    headers = ("cell", "README score", "finished", "censored", "crashed", "running", "to come", "stopped by", "lines", "other language")
+    headers = ("cell", "README score", "finished", "censored", "crashed", "unfinished", "to come", "stopped by", "lines of code", "other language")
     rows = tuple(_scenario_row(label, cell, report.planned.get(cell.cell)) for label, cell in zip(_labels(report), report.cells, strict=True))
     return _dense(Sheet("Scenarios", headers, rows, numbers=1))
 
@@ -90,6 +92,28 @@ def _scenario_row(label: str, cell: CellScore, planned: int | None) -> tuple[str
         ", ".join(f"{cause} {count}" for cause, count in cell.causes.items()),
         "" if cell.lines.mean is None else f"{cell.lines.mean:,.0f}",
         _some(cell.mismatched),
+    )
+
+
+def _usage(report: Report) -> Sheet:
+    """Cells without a model have no row."""
+    headers = ("cell", "requests", "with known usage", "input tokens", "of them cached", "output tokens", "of them reasoning", "USD")
+    spent = zip(_labels(report), map(report.spending, report.cells), strict=True)
+    rows = tuple(_usage_row(label, spending) for label, spending in spent if spending is not None)
+    return Sheet("Requests to the model", headers, rows, numbers=1)
+
+
+def _usage_row(label: str, spent: Spending) -> tuple[str, ...]:
+    """Tokens are the sums of what is known; a cost of which any part is unknown is unknown."""
+    return (
+        label,
+        f"{spent.requests:,}",
+        _percent(spent.coverage),
+        f"{spent.input:,}",
+        _percent(spent.cached / spent.input if spent.input else None),
+        f"{spent.output:,}",
+        f"{spent.reasoning:,}",
+        NOTHING if spent.cost is None else f"{spent.cost:,.2f}",
     )
 
 

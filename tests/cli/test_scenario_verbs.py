@@ -147,6 +147,8 @@ BAD = {
     "no JSON": (["serve", "--state", "bad.json"], "bad.json: not JSON: Expecting property name"),
     "no state": (["serve", "--state", "list.json"], "list.json: this is not a state in canonical JSON"),
     "bad seeds": (["scenarios", "verify", "--seeds", "3-x"], 'expected seeds such as "0-19"'),
+    "unknown host": (["check", "--seed", "1", "--url", "http://no-such-host.invalid:80"], "the name no-such-host.invalid does not resolve"),
+    "too far": (["scenarios", "show", "--turn", "10001"], "10001 is not in the range 0<=x<=10000"),
     "unknown verb": (["plya"], "No such command 'plya'"),
     "no run": (["status", "nowhere"], "nowhere is not a run"),
     "no set": (["scenarios", "list", "."], ". holds no stored scenarios"),

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from stamina.cli.tail import Filter, LogReader, record_of, tail, text_of
+from stamina.errors import InputError
 from tests.cli.cli_samples import sample_run
 
 RECORDS = [
@@ -36,7 +38,6 @@ def test_filters_by_level_and_scenario(tmp_path: Path) -> None:
     assert len(shown(tmp_path, "--level", "warning")) == 2
     assert len(shown(tmp_path / "b", "--scenario", "mock")) == 2
     assert len(shown(tmp_path / "c", "--scenario", "mock/1")) == 0
-    assert len(shown(tmp_path / "d", "--scenario", "mock/10")) == 1
     assert len(shown(tmp_path / "e", "-n", "1")) == 1
 
 
@@ -57,6 +58,17 @@ def test_waits_for_the_end_of_a_line(tmp_path: Path) -> None:
         file.write(b'nt": "b"}\n')
     assert list(reader.more()) == ['{"event": "b"}']
     assert list(reader.more()) == []
+
+
+def test_a_scenario_that_the_run_lacks_is_refused(tmp_path: Path) -> None:
+    """An empty answer would look like a quiet scenario."""
+    with pytest.raises(InputError, match=r"no such scenario; its 4 scenarios .* are reference/0/0 to mock/1/0"):
+        shown(tmp_path, "--scenario", "mock/10")
+
+
+def test_following_ends_with_the_run(tmp_path: Path) -> None:
+    """All that was written is shown first; nobody has to end it by hand."""
+    assert len(shown(tmp_path, "--follow")) == 3
 
 
 def test_hides_nothing_that_is_no_record() -> None:

@@ -42,6 +42,11 @@ BAD = {
         SMALL.replace('"0-1"', '"0,x"'),
         's.toml:3: [sweep] seeds: expected seeds such as "0-19", "0,3,7-9" or [0, 1], got "0,x" ("x" is neither a number nor a range)',
     ),
+    "seeds wrong twice": (
+        SMALL.replace('"0-1"', '"5-2,x"'),
+        's.toml:3: [sweep] seeds: has the range 5-2, which runs backwards; write 2-5; expected seeds such as "0-19", "0,3,7-9" or [0, 1], got "5-2,x"'
+        ' ("x" is neither a number nor a range)',
+    ),
     "seeds backwards": (SMALL.replace('"0-1"', '"9-3"'), "s.toml:3: [sweep] seeds: has the range 9-3, which runs backwards; write 3-9"),
     "seed twice": (SMALL.replace('"0-1"', '"0-4,3"'), "s.toml:3: [sweep] seeds: names seed 3 twice"),
     "no seeds": (SMALL.replace('"0-1"', "[]"), "s.toml:3: [sweep] seeds: names no seed; at least one is needed"),

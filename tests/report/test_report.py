@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from fractions import Fraction
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from stamina.report.machine import dumps, report_json, result_json
 from stamina.report.render import markdown, plain, pretty, print_report
 from stamina.report.report import Report, make_report
 from stamina.scoring.played import Played
+from stamina.scoring.spending import Spending
 
 SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "report.schema.json").read_text()))
 
@@ -100,13 +103,26 @@ def test_the_schema_refuses_what_is_not_a_report() -> None:
     assert list(SCHEMA.iter_errors(wrong))
 
 
+def test_tables_show_what_a_model_was_asked_and_what_is_unknown_of_it() -> None:
+    """Only for cells with a model; a cost of which a part is unknown is no number."""
+    spent = Spending(requests=1200, measured=900, priced=900, input=2_000_000, cached=500_000, output=30_000, reasoning=7, usd=Fraction(5, 4))
+    known = attrs.evolve(spent, measured=1200, priced=1200)
+    one, other = (Played("1", scenario(1, Ending.COMPLETED, cell=cell), spending=each) for cell, each in (("one", spent), ("other", known)))
+    rows = [line.split() for line in plain(make_report("r", [one, other, Played("1", scenario(1, Ending.COMPLETED))])).splitlines()[-2:]]
+    assert rows == [
+        ["one", "1,200", "75.0%", "2,000,000", "25.0%", "30,000", "7", "–"],
+        ["other", "1,200", "100.0%", "2,000,000", "25.0%", "30,000", "7", "1.25"],
+    ]
+    assert "Requests to the model" not in plain(MIXED)
+
+
 def test_plain_text_shows_numbers_marks_and_reasons() -> None:
     """Off a terminal: aligned lines, crashed and cut-off rates marked, and every mark explained."""
     text = plain(MIXED)
     lines = [line.split()[1:] for line in text.splitlines() if line.startswith("mock ")]
     assert lines[1] == ["@1", "!~≥", "5.2", "±", "1.9", "10", "8.5", "7.0", "±", "3.0", "!~≥", "25.0%", "75.0%", "4"]
     assert "crashed by a fault of the benchmark" in text
-    assert "1 scenario still running" in text
+    assert "1 scenario begun and not at an end" in text
     assert "2 scenarios of 4 cut off" in text
     assert "another language" in text
     assert "later: not begun." in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from scenario_store.journal import Journal, JournalUnknown
+from scenario_store.journal import Journal
 from scenario_store.outcomes import asked_of, outcomes_from, planned_of
 from scenario_store.run import Run
 from stamina.config.lock import CellLock, Lock
@@ -76,8 +76,9 @@ def test_events_that_are_not_one_scenarios_are_damage_too(run: Run) -> None:
     assert "not in order" in outcomes_from(run)[0].outcome.detail
 
 
-def test_a_journal_of_another_version_stops_the_report(run: Run) -> None:
-    """What a newer stamina wrote is not scored by an older one."""
+def test_a_journal_of_another_version_is_crashed_and_the_others_are_scored(run: Run) -> None:
+    """What a newer stamina wrote is not scored by an older one, and costs no other scenario its row."""
+    play(run, 6, True, True, True)
 
     @attrs.frozen
     class Teleported:
@@ -85,8 +86,18 @@ def test_a_journal_of_another_version_stops_the_report(run: Run) -> None:
 
     with Journal[Teleported].open(run.scenario("one", 5, 0).journal, Teleported, clock=lambda: 0.0) as journal:
         journal.append(Teleported(1))
-    with pytest.raises(JournalUnknown, match="Teleported"):
-        outcomes_from(run)
+    unknown, done = outcomes_from(run)
+    assert (unknown.outcome.ending, unknown.outcome.cause, done.outcome.ending) == (Ending.CRASHED, Cause.HOST, Ending.COMPLETED)
+    assert "Teleported" in unknown.outcome.detail
+
+
+def test_a_folder_in_the_place_of_a_journal_is_crashed_and_the_others_are_scored(run: Run) -> None:
+    """The disk's complaint is the row's detail."""
+    play(run, 6, True, True, True)
+    run.scenario("one", 5, 0).journal.mkdir()
+    broken, done = outcomes_from(run)
+    assert (broken.outcome.ending, broken.outcome.cause, done.outcome.ending) == (Ending.CRASHED, Cause.HOST, Ending.COMPLETED)
+    assert "journal.jsonl" in broken.outcome.detail
 
 
 def test_a_scenario_that_was_only_begun_is_running(run: Run) -> None:
