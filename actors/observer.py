@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias, cast
 
 import attrs
 import structlog
 from structlog.typing import Processor
 
+from actors.log_file import LogFile
 from stamina.config.model import Work
 from stamina.outcome import ScenarioOutcome
 from stamina.turns import Event as TurnEvent
@@ -142,9 +142,9 @@ def to_log(event: Event) -> None:
 def logging_to(path: Path, redact: Processor | None = None) -> Iterator[None]:
     """Send structlog to a file of JSON lines for the length of the block; each line carries what is bound to the task (cell, seed, repeat, turn).
 
-    ``redact`` takes secrets out of each line.
+    ``redact`` takes secrets out of each line. Raises HostFault when the file cannot be opened.
     """
-    with path.open("a", encoding="utf-8") as file:
+    with closing(LogFile(path)) as file:
         _configure(file, redact)
         try:
             yield
@@ -152,7 +152,7 @@ def logging_to(path: Path, redact: Processor | None = None) -> Iterator[None]:
             structlog.reset_defaults()
 
 
-def _configure(file: io.TextIOWrapper, redact: Processor | None) -> None:
+def _configure(file: LogFile, redact: Processor | None) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -162,6 +162,6 @@ def _configure(file: io.TextIOWrapper, redact: Processor | None) -> None:
             *(() if redact is None else (redact,)),
             structlog.processors.JSONRenderer(default=str),
         ],
-        logger_factory=structlog.WriteLoggerFactory(file),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, file)),
         cache_logger_on_first_use=False,
     )

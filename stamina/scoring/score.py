@@ -85,7 +85,7 @@ class CellScore:
         retries: R.
         levels: for each r from 0 to R.
         readme_score: T6, a fraction; None without scored scenarios.
-        causes: who ended scenarios that did not pass everything ► how many; causes that did not occur are left out.
+        causes: who ended the scored scenarios that did not pass everything ► how many; causes that did not occur are left out.
         lines: lines of code at the last measurement, over the scenarios that have one.
         mismatched: scenarios in which another language than the one asked for answered.
     """
@@ -122,7 +122,7 @@ def _score(cell: str, version: str, turns: int, retries: int, group: Sequence[Pl
         tally=tally(outcomes),
         levels=tuple(_level(scored, r) for r in range(retries + 1)),
         readme_score=estimate([readme_score(outcome) for outcome in scored]).mean,
-        causes=causes(outcomes),
+        causes=causes(scored),
         lines=estimate([played.lines for played in group if played.lines is not None]),
         mismatched=sum(bool(played.mismatches) for played in group),
     )
