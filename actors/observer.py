@@ -70,6 +70,13 @@ class Held:
 
 
 @attrs.frozen
+class RoomAgain:
+    """The host has enough again, after so many seconds."""
+
+    seconds: float
+
+
+@attrs.frozen
 class ModelDown:
     """The provider of a model fails for everyone: its requests wait, and what waits costs nobody an attempt. Goes on by itself."""
 
@@ -92,7 +99,7 @@ class Draining:
     seconds: float
 
 
-Event: TypeAlias = ScenarioStarted | Happened | Waiting | ScenarioEnded | ScenarioCrashed | Held | ModelDown | ModelUp | Draining
+Event: TypeAlias = ScenarioStarted | Happened | Waiting | ScenarioEnded | ScenarioCrashed | Held | RoomAgain | ModelDown | ModelUp | Draining
 
 Observer: TypeAlias = Callable[[Event], None]
 """Called in the event loop: quick, and it never raises."""
@@ -130,6 +137,8 @@ def to_log(event: Event) -> None:
             log.error("scenario crashed", error=event.error, traceback=event.traceback)
         case Held():
             log.warning("held", reason=event.reason)
+        case RoomAgain():
+            log.warning("room again", seconds=event.seconds)
         case ModelDown():
             log.warning("model down", model=event.model, reason=event.reason)
         case ModelUp():

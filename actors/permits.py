@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 HELD_SECONDS: Final = 5.0
 """How often a host without room is looked at again."""
+REMIND_SECONDS: Final = 600.0
+"""How often it is said again that there is none."""
 
 
 class Compute(Protocol):
@@ -83,21 +85,35 @@ class Admission:
 
     Args:
         look: the room there is.
-        held: told each time that something waits, with the reason.
+        held: told the reason when waiting begins, and again every :data:`REMIND_SECONDS`, however many wait.
+        freed: told the seconds that it took when there is room again.
         stop: ends the waiting; whoever waited asks it before going on.
     """
 
     look: Callable[[], Room]
     held: Callable[[str], None]
     stop: Stop
+    freed: Callable[[float], None] = lambda seconds: None
     floor: Room = FLOOR
     pause: float = HELD_SECONDS
+    _since: float | None = None
+    _told: float = 0.0
 
     async def wait(self) -> None:
         """Return once there is room, or we are asked to stop."""
         while not self.stop.asked and (reason := self.look().lacks(self.floor)) is not None:
-            self.held(reason)
+            self._tell(reason)
             await self.stop.sleep(self.pause)
+        if self._since is not None and not self.stop.asked:
+            seconds, self._since = trio.current_time() - self._since, None
+            self.freed(seconds)
+
+    def _tell(self, reason: str) -> None:
+        now = trio.current_time()
+        if self._since is None or now - self._told >= REMIND_SECONDS:
+            self._since = now if self._since is None else self._since
+            self._told = now
+            self.held(reason)
 
 
 async def at_once() -> None:

@@ -319,6 +319,7 @@ class _Play:
             self.stage.observe(Waiting(self.cast.work, self.pause, self.progress.failures.detail))
             await self.stage.stop.sleep(self.pause)
             self.pause = 0.0
+            await self.stage.permits.admit()  # a full disk would fail every repetition, and in the end the scenario
 
 
 async def _when_exhausted(seat: Seat, scope: trio.CancelScope) -> None:

@@ -147,6 +147,8 @@ class _Sweep:
         """Play one scenario under supervision."""
 
         async def start(attempt: int) -> ScenarioOutcome:
+            if attempt > 1:
+                await self.company.stage.permits.admit()
             return await play(self.company.cast(work), self.company.stage)
 
         end = await supervise(start, restart=self.company.restart, intensity=self.company.intensity)

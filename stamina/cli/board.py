@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from actors.observer import Draining, Event, Happened, Held, ModelDown, ModelUp, ScenarioCrashed, ScenarioEnded, ScenarioStarted, Waiting
+from actors.observer import Draining, Event, Happened, Held, ModelDown, ModelUp, RoomAgain, ScenarioCrashed, ScenarioEnded, ScenarioStarted, Waiting
 from stamina.config.model import Plan, Work
 from stamina.outcome import Ending, TurnOutcome
 from stamina.turns import Progress
@@ -81,7 +81,7 @@ class Board:
                 self.notice = f"nothing new is started: {reason}"
             case ModelDown(model, reason):
                 self.notice = f"model {model} is down, its requests wait: {reason}"
-            case ModelUp():
+            case ModelUp() | RoomAgain():
                 self.notice = ""
             case Draining(seconds):
                 self.notice = f"stopping; what is in flight has {seconds:.0f} s. Ctrl-C again stops at once."

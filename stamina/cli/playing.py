@@ -17,7 +17,7 @@ from actors.gateway.gateway import Options, gateway, secrets_of
 from actors.gateway.joining import restore_spending, seating, writing
 from actors.gateway.redact import Redactor
 from actors.gateway.seating import Seating, unseated
-from actors.observer import Held, ModelDown, ModelUp, Observer, both, logging_to, to_log
+from actors.observer import Held, ModelDown, ModelUp, Observer, RoomAgain, both, logging_to, to_log
 from actors.permits import Admission, Threads, look, permits
 from actors.scenario import Cast, Stage, open_end
 from actors.stopping import Stop, on_signals
@@ -87,7 +87,12 @@ def _tell_trouble(observe: Observer, trouble: Trouble) -> None:
 
 async def _play_scenarios(run: Run, plan: Plan, observe: Observer, where: Place, seats: Seating, closed: Callable[[], str | None]) -> SweepEnd:
     stop = Stop()
-    admission = Admission(look=lambda: look(run.path), held=lambda reason: observe(Held(reason)), stop=stop)
+    admission = Admission(
+        look=lambda: look(run.path),
+        held=lambda reason: observe(Held(reason)),
+        freed=lambda seconds: observe(RoomAgain(seconds)),
+        stop=stop,
+    )
     stage = Stage(
         sandbox=where.open,
         permits=permits(plan.sweep, admission.wait),

@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from actors.observer import Draining, Event, Happened, Held, ModelDown, ModelUp, Observer, ScenarioCrashed, ScenarioEnded, ScenarioStarted, Waiting
+from actors.observer import Draining, Event, Happened, Held, ModelDown, ModelUp, Observer, RoomAgain, ScenarioCrashed, ScenarioEnded, ScenarioStarted, Waiting
 from stamina.cli.board import Board, key_of, name_of, passed_turns
 from stamina.cli.console import safe
 from stamina.config.model import Plan
@@ -65,6 +65,8 @@ def line_of(event: Event) -> str | None:
             return f"{name_of(key_of(work))}: crashed through a bug: {error}"
         case Held(reason):
             return f"nothing new is started: {reason}"
+        case RoomAgain(seconds):
+            return f"there is room again after {seconds:.0f} s: all goes on"
         case ModelDown(model, reason):
             return f"model {model} is down, its requests wait: {reason}"
         case ModelUp(model, seconds):

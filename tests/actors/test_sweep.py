@@ -10,7 +10,7 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.observer import Draining, Held, ScenarioCrashed
+from actors.observer import Draining, Held, RoomAgain, ScenarioCrashed
 from actors.permits import Admission, Room
 from actors.stopping import Stop
 from actors.supervise import Intensity
@@ -227,11 +227,23 @@ class TestAdmission:
 
         world = World(always(fakes.PASS))
         company = company_of(tmp_path, world, seen=seen, stop=stop)
-        admission = Admission(look, lambda reason: seen(Held(reason)), stop)
+        admission = Admission(look, lambda reason: seen(Held(reason)), stop, lambda seconds: seen(RoomAgain(seconds)))
         company.stage.permits.admit = admission.wait
         await play_sweep(plan_of(works(turns=0)), company)
         assert trio.current_time() - start == 161
-        assert {event.reason for event in seen.of(Held)} == {"1 MiB of memory are available, 256 MiB are needed"}
+        assert seen.of(Held) == [Held("1 MiB of memory are available, 256 MiB are needed")]
+        assert seen.of(RoomAgain) == [RoomAgain(100)]
+
+    async def test_a_long_wait_is_told_now_and_then(self, tmp_path: Path, autojump_clock: object) -> None:
+        """Not every five seconds of a night, and not once for each scenario that waits."""
+        seen, stop, start = Watcher(), Stop(), trio.current_time()
+        lacking = lambda: Room(0 if trio.current_time() - start < 3600 else 1 << 40, 0, 1 << 40)  # noqa: E731
+        admission = Admission(lacking, lambda reason: seen(Held(reason)), stop, lambda seconds: seen(RoomAgain(seconds)))
+        async with trio.open_nursery() as nursery:
+            for _ in range(300):
+                nursery.start_soon(admission.wait)
+        assert len(seen.of(Held)) == 6
+        assert seen.of(RoomAgain) == [RoomAgain(3600)]
 
     async def test_a_stop_ends_the_waiting(self, tmp_path: Path, autojump_clock: object) -> None:
         """A full host can be left."""
