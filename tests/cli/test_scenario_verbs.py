@@ -57,6 +57,17 @@ def test_shows_the_suite_and_the_answers_of_the_ground_truth() -> None:
     assert len(shown("changes")) == len(SCENARIO.changes(2))
 
 
+def test_exports_the_texts_that_an_agent_reads(tmp_path: Path) -> None:
+    """Instructions, specification, a file a request; a folder with something in it is left alone."""
+    command = ("scenarios", "export", "--seed", 5, "--turn", 2, "--format", "texts", "--out", tmp_path / "texts")
+    stamina(*command)
+
+    written = {path.name: path.read_text() for path in (tmp_path / "texts").iterdir()}
+    assert written == {**SCENARIO.files, "turn-01.md": SCENARIO.turn(1).prompt + "\n", "turn-02.md": SCENARIO.turn(2).prompt + "\n"}
+    with pytest.raises(InputError, match="is not empty"):
+        stamina(*command)
+
+
 def test_other_options_make_other_scenarios() -> None:
     """As a sweep file's settings do."""
     plain = stamina("scenarios", "show", "--what", "state").stdout
