@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
 from harnesses.reference_agent import failures
-from harnesses.reference_agent.mistakes import committed, flawed_files
+from harnesses.reference_agent.learning import take_in
+from harnesses.reference_agent.mistakes import flawed_files
 from harnesses.reference_agent.orders import Orders, orders_for
-from harnesses.reference_agent.request_reader import is_request
-from harnesses.reference_agent.session import Session, content_hash, load
+from harnesses.reference_agent.session import Session, load
 from harnesses.reference_agent.specification_reader import FILE
 from harnesses.reference_agent.text import Unreadable
 from harnesses.reference_agent.writer import write_atomically
 
 SESSION_FILE = Path(".reference-agent", "session.json")
-_FEEDBACK = "The automatic tests found "
-_FAILED = re.compile(r"\d+ of \d+ tests failed\..*")
 
 
 def emit(kind: str, **values: str | int) -> None:
@@ -60,7 +57,7 @@ def work(prompt: str, path: Path, expected: str | None) -> None:
         emit("message", text="There is nothing to do.")
         session.save(path)  # the next prompt may be about what was not done
     else:
-        take_in(prompt, session, orders)
+        emit("message", text=take_in(prompt, session, orders))
         session.save(path)
         write_server(session, orders)
         session.save(path)
@@ -78,35 +75,6 @@ def session_for(prompt: str, path: Path, expected: str | None) -> Session:
     if expected not in (None, session.session):
         raise Unreadable(f"there is no session {expected}, only {session.session}")
     return session
-
-
-def take_in(prompt: str, session: Session, orders: Orders) -> None:
-    """Remember what the prompt says, once. Raises :class:`Unreadable`."""
-    repeated = session.is_repeated(prompt)
-    session.last_prompt = content_hash(prompt)
-    if prompt.startswith(_FEEDBACK):  # two reports in a row may be the same, and taking in one twice does no harm
-        take_feedback(prompt, session, orders)
-        return
-    if repeated:
-        emit("message", text="This prompt is known. Writing the server again.")
-        return
-    if is_request(prompt):
-        session.requests.append(prompt)
-    elif session.requests or f"`{FILE}`" not in prompt:
-        raise Unreadable(f"prompt:1: expected a change request or a report on tests: {prompt.partition(chr(10))[0]!r}")
-    session.api()  # what cannot be read must not be remembered
-    flaw = committed(session, orders.mistakes, orders.pick)
-    if flaw is not None:
-        session.flaws.append(flaw)
-    emit("message", text=f"Read {len(session.requests)} change requests.")
-
-
-def take_feedback(prompt: str, session: Session, orders: Orders) -> None:
-    """There is nothing to be learnt from a report for who has followed the text; whoever made mistakes may find them now."""
-    summary = next(filter(None, map(_FAILED.fullmatch, prompt.split("\n"))), None)
-    emit("message", text=f"Read a report: {summary[0] if summary else 'tests failed.'}")
-    if orders.fix:
-        session.flaws.clear()
 
 
 def write_server(session: Session, orders: Orders) -> None:

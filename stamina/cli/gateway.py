@@ -13,10 +13,12 @@ from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options
 from actors.gateway.gateway import gateway as serving
 from actors.gateway.interfaces import Caller
+from actors.gateway.scripted import scripted
 from harnesses.registry import HARNESSES
+from harnesses.scripted_model.ledger import Served
 from stamina.cli.console import safe
 from stamina.config.load import check_keys, load
-from stamina.config.model import ModelConfig, Provider, Sweep
+from stamina.config.model import ModelConfig, Sweep
 from stamina.errors import InputError
 from stamina.protocols import SERVES
 from stamina.usage import ModelRequest
@@ -29,15 +31,15 @@ from stamina.usage import ModelRequest
 def gateway(config: Path, host: str, port: int) -> None:
     """Serve the models of a sweep file until Ctrl-C: one token for each, and a line for each request."""
     sweep = load(config, harnesses=HARNESSES)
-    models = [model for model in sweep.models.values() if model.provider is not Provider.SCRIPTED]
+    models = list(sweep.models.values())
     if not models:
-        raise InputError(f"{config}: there is no [model.NAME] that a provider serves")
+        raise InputError(f"{config}: there is no [model.NAME] in it")
     check_keys(sweep, os.environ)
     trio.run(_serve, sweep, models, host, port)
 
 
 async def _serve(sweep: Sweep, models: list[ModelConfig], host: str, port: int) -> None:
-    options = Options(sweep.models, sweep.budget, write=_tell_request, tell=_tell_trouble)
+    options = Options(sweep.models, sweep.budget, upstreams=scripted(_tell_served), write=_tell_request, tell=_tell_trouble)
     async with serving(options) as gate:
         click.echo(gate.bind(host, port))
         with ExitStack() as seats:
@@ -51,6 +53,13 @@ def _tell_request(caller: Caller, request: ModelRequest) -> None:
     used = "usage unknown" if request.usage is None else f"{request.usage.input} in ({request.usage.cached} cached), {request.usage.output} out"
     detail = f": {safe(request.detail)}" if request.detail else ""
     click.echo(f"{request.model} #{request.number} {request.protocol} {request.how.value} {request.status} {used}, {request.seconds:.1f} s{detail}")
+
+
+def _tell_served(served: Served) -> None:
+    """What a scripted model has to say beside what every model's requests show."""
+    if served.failure is not None or served.trouble or not served.kept.whole:
+        lost = "" if served.kept.whole else " the conversation lacks answers that were given;"
+        click.echo(f"  as scripted:{lost} {served.failure or ''} {safe(served.trouble)}".rstrip())
 
 
 def _tell_trouble(trouble: Trouble) -> None:

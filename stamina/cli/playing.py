@@ -16,6 +16,7 @@ from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options, gateway, secrets_of
 from actors.gateway.joining import restore_spending, seating, writing
 from actors.gateway.redact import Redactor
+from actors.gateway.scripted import ledger_in, scripted
 from actors.gateway.seating import Seating, unseated
 from actors.observer import Held, ModelDown, ModelUp, Observer, RoomAgain, both, logging_to, to_log
 from actors.permits import Admission, Threads, look, permits
@@ -72,6 +73,7 @@ async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place) -> Swe
     options = Options(
         models,
         plan.sweep.budget,
+        upstreams=scripted(ledger_in(lambda caller: run.scenario(*caller.scenario).path)),
         write=writing(lambda caller: run.scenario(*caller.scenario).path),
         tell=partial(_tell_trouble, observe),
     )

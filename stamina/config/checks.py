@@ -9,7 +9,7 @@ from typing import Any
 
 from stamina.config.file import AgentTable, SweepFile, budget_of, model_of, written_variables
 from stamina.config.kinds import suggestion
-from stamina.config.model import Engine, HarnessInfo
+from stamina.config.model import Engine, HarnessInfo, Provider
 from stamina.config.plan import label_of
 from stamina.config.structure import Problem, structured, written_keys
 from stamina.errors import InputError
@@ -28,6 +28,7 @@ def cross_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Ite
     yield from _sandbox_problems(file, harnesses)
     yield from _protocol_problems(file, harnesses)
     yield from _price_problems(file)
+    yield from _script_problems(file)
 
 
 def _agent_problems(index: int, agent: AgentTable, file: SweepFile, harnesses: Mapping[str, HarnessInfo]) -> Iterator[Problem]:
@@ -101,6 +102,12 @@ def _price_problems(file: SweepFile) -> Iterator[Problem]:
             yield Problem(
                 ("model", name), "there is a [budget], but no price is known for this model: add price = { input = …, output = … }, USD per million tokens"
             )
+
+
+def _script_problems(file: SweepFile) -> Iterator[Problem]:
+    for name, table in file.model.items():
+        if table.script is not None and table.provider is not Provider.SCRIPTED:
+            yield Problem(("model", name, "script"), f'is for provider = "scripted" alone, and this model\'s is "{table.provider.value}"')
 
 
 def _undefined(path: tuple[str | int, ...], model: str, file: SweepFile) -> Problem:

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import attrs
 
+from stamina.config.keys import key as key
 from stamina.config.kinds import AnyTable, Choice, Flag, Memory, Number, OneOrMore, Seeds, Text, Whole
 from stamina.config.model import AgentConfig, Budget, Egress, Engine, ModelConfig, OnExhausted, Price, Provider, SandboxConfig, Settings
+from stamina.config.script import ScriptConfig
 from stamina.domain import FeedbackLevel, Language, Sampler
 
 MAX_TURNS: Final = 10_000
@@ -32,11 +34,6 @@ Host = Annotated[str, Text(r"\.?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*(?::[0-9]{1,5})
 Mount = Annotated[str, Text(r"/[^:]*:/[^:]*(?::ro|:rw)?", 'a mount such as "/host/path:/inside:ro"')]
 Dollars = Annotated[float, Number(above=0)]
 PerMillion = Annotated[float, Number(low=0)]
-
-
-def key(doc: str, default: Any = attrs.NOTHING, *, written: str | None = None) -> Any:
-    """A key of a table; without a default it must be there. ``written`` is the default as the file would have it, where that differs."""
-    return attrs.field(default=default, metadata={"doc": doc, "written": written})
 
 
 @attrs.frozen
@@ -149,6 +146,7 @@ class ModelTable:
     requests_per_minute: Annotated[int, Whole(1, 10_000_000)] | None = key("Requests to the model in any minute; no limit when missing.", None)
     tokens_per_minute: Annotated[int, Whole(1000, 10_000_000_000)] | None = key("Tokens, in and out, in any minute; no limit when missing.", None)
     model_idle_seconds: Annotated[float, Number(above=0, high=86_400)] = key("How long an answer may be silent before the provider is given up.", 300.0)
+    script: ScriptConfig | None = key('How a model with provider = "scripted" behaves; the best of coders when missing.', None)
 
 
 @attrs.frozen
@@ -215,7 +213,7 @@ def price_of(table: PriceTable | None) -> Price | None:
 
 def model_of(name: str, table: ModelTable) -> ModelConfig:
     """The same keys, as the model has them."""
-    return ModelConfig(name=name, **(attrs.asdict(table, recurse=False) | {"price": price_of(table.price)}))
+    return ModelConfig(name=name, **(attrs.asdict(table, recurse=False) | {"price": price_of(table.price), "script": table.script or ScriptConfig()}))
 
 
 def budget_of(table: BudgetTable) -> Budget:

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from stamina.config.script import ScriptConfig
 from stamina.domain import FeedbackLevel, Language, Sampler
 
 
@@ -107,7 +108,7 @@ class Price:
 class ModelConfig:
     """``[model.NAME]``. The key itself is never here: ``api_key_env`` names the variable that holds it.
 
-    ``model_idle_seconds`` is how long an answer may be silent before the provider is given up.
+    ``model_idle_seconds`` is how long an answer may be silent before the provider is given up. ``script`` is for scripted models alone.
     """
 
     name: str
@@ -122,6 +123,7 @@ class ModelConfig:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     model_idle_seconds: float = 300.0
+    script: ScriptConfig = attrs.field(factory=ScriptConfig)
 
 
 @attrs.frozen

@@ -26,9 +26,24 @@ def _section(title: str, found: dict[str, Any]) -> Iterator[str]:
         return
     yield from ("| key | value | default | meaning |", "|---|---|---|---|")
     for key, value in table["properties"].items():
-        default = "required" if key in table.get("required", ()) else f"`{_toml(value['default'])}`" if "default" in value else ""
-        yield f"| `{key}` | {_values(value)} | {default} | {value.get('description', '')} |"
+        yield _row(table, key, value)
     yield ""
+    for key, value in table["properties"].items():
+        yield from _inner(title, key, value)
+
+
+def _inner(title: str, key: str, value: dict[str, Any]) -> Iterator[str]:
+    """The section of a table in a table."""
+    name = f"{title.strip('[]')}.{key}"
+    if "properties" in value:
+        yield from _section(f"[{name}]", value)
+    elif "properties" in value.get("items", {}):
+        yield from _section(f"[[{name}]]", value)
+
+
+def _row(table: dict[str, Any], key: str, value: dict[str, Any]) -> str:
+    default = "required" if key in table.get("required", ()) else f"`{_toml(value['default'])}`" if "default" in value else ""
+    return f"| `{key}` | {_values(value)} | {default} | {value.get('description', '')} |"
 
 
 def _values(value: dict[str, Any]) -> str:
