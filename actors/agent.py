@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import attrs
+import structlog
 
 from actors.permits import Compute
 from actors.sandbox import CallLimits, Health, Sandbox
 from harnesses.harness import CallContext, CallEnd, CallReport, Harness
+from harnesses.trajectory import lines
 from scenario_store.atomic import host_faults
 from stamina.outcome import Cause
 from stamina.turns import CallCompleted, CallExpired, CallFailed
+
+log = structlog.get_logger()
 
 CallEvent: TypeAlias = CallCompleted | CallExpired | CallFailed
 
@@ -36,6 +41,11 @@ class Files:
     def stdout(self) -> Path:
         """The CLI's output as it came."""
         return self.folder / "agent.jsonl"
+
+    @property
+    def trajectory(self) -> Path:
+        """What the agent did, in the form that all CLIs share."""
+        return self.folder / "trajectory.jsonl"
 
     @property
     def stderr(self) -> Path:
@@ -76,8 +86,32 @@ async def call_agent(
     end = await sandbox.call(harness.command(context), limits=limits, stdout=files.stdout, stderr=files.stderr)
     seen = watch()
     health = await sandbox.probe()
-    report = await compute(lambda: harness.read(context, end))
+    report = await compute(lambda: _read(harness, context, end, files))
+    _tell_unknown(harness.name, context.version, report)
     return judge(context, end, report, health, seen)
+
+
+def _read(harness: Harness, context: CallContext, end: CallEnd, files: Files) -> CallReport:
+    """The adapter's report; what the agent did is kept beside the raw output."""
+    report = harness.read(context, end)
+    if report.steps:
+        head = {"turn": context.turn, "attempt": context.attempt, "call": context.call, "harness": harness.name, "version": context.version}
+        model = None if context.model is None else context.model.model
+        tail = {"completed": report.completed, "failure": report.failure, "detail": report.detail, "unknown": report.unknown, "flaws": report.flaws}
+        text = lines({**head, "model": model, "session": context.session}, report.steps, {**tail, "session": report.session, "seconds": round(end.seconds, 3)})
+        with host_faults("write", files.trajectory):
+            files.trajectory.write_bytes(text)
+    return report
+
+
+def _tell_unknown(harness: str, version: str | None, report: CallReport) -> None:
+    for kind in report.unknown:
+        _tell_once(harness, version, kind)
+
+
+@cache
+def _tell_once(harness: str, version: str | None, kind: str) -> None:
+    log.warning("the agent's CLI says something that its adapter does not know", harness=harness, version=version, event=kind)
 
 
 def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health, seen: ModelSeen | None = None) -> CallEvent:
@@ -85,12 +119,15 @@ def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health
     by the clock did not fail; and only then does a failure's cause count. What the gateway saw goes before what the CLI made of it: a call that completed
     without one answer of its model is none."""
     at = (context.turn, context.attempt, context.call, end.seconds)
+    blamed = report.cause
+    if blamed is Cause.PROVIDER and seen is not None and seen.served:
+        blamed = Cause.HARNESS  # all traffic goes through the gateway, which knows better: nobody is excused by what a CLI, or who plays one, prints
     if health.broken is not None:
         return CallFailed(*at, Cause.SANDBOX, health.broken, report.session, by_agent=True)
     if report.completed and (seen is None or seen.served):
         return CallCompleted(*at, report.session, report.detail)
     if end.expired is not None:
-        cause = Cause.PROVIDER if report.cause is Cause.PROVIDER or (seen is not None and seen.silent) else Cause.AGENT
+        cause = Cause.PROVIDER if blamed is Cause.PROVIDER or (seen is not None and seen.silent) else Cause.AGENT
         return CallExpired(*at, cause, report.session, f"ended after {end.seconds:.0f} s ({end.expired})")
     if health.free_bytes < DISK_FLOOR:
         return CallFailed(*at, Cause.HOST, f"disk full ({health.free_bytes >> 20} MiB free): {report.detail}", report.session)
@@ -99,4 +136,4 @@ def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health
     if report.completed:
         return CallFailed(*at, Cause.HARNESS, "it ended as if it were done, without one answer of its model", report.session)
     memory = f" ({end.oom_kills} processes were killed for memory)" if end.oom_kills else ""
-    return CallFailed(*at, report.cause or Cause.HARNESS, report.detail + memory, report.session)
+    return CallFailed(*at, blamed or Cause.HARNESS, report.detail + memory, report.session)

@@ -43,6 +43,11 @@ class NullHarness:
         """It runs nothing."""
         return False
 
+    @property
+    def program(self) -> None:
+        """It needs none."""
+        return
+
     def command(self, context: CallContext) -> Command:
         """The turn, for :class:`NullSandbox`."""
         done = self.done(context.turn, context.attempt)

@@ -27,6 +27,7 @@ from actors.sandbox import CallLimits, Sandbox, ServerLimits
 from actors.stopping import Stop
 from actors.supervise import Restart, infra_fault
 from actors.tester import TesterLimits, run_suite
+from actors.vetting import check_drift, version_of
 from actors.workspace import restore
 from harnesses.harness import CallContext, Harness
 from scenario_store.folder import LiveFolder, ScenarioFolder
@@ -44,6 +45,7 @@ from stamina.turns import (
     Ended,
     Event,
     FilesRestored,
+    HarnessSeen,
     MachineryFailed,
     Progress,
     Rules,
@@ -152,6 +154,7 @@ class _Play:
     Attributes:
         pause: seconds to wait before the next step.
         spoiled: the agent broke its sandbox: what is there is graded, the next call gets a new one.
+        version: of the CLI in the present sandbox, None until it was asked.
     """
 
     cast: Cast
@@ -161,13 +164,16 @@ class _Play:
     progress: Progress
     pause: float = 0.0
     spoiled: bool = False
+    version: str | None = None
     plan: domain.TurnPlan | None = None
     begun: dict[int, str] = attrs.field(init=False)
+    seen: str | None = attrs.field(init=False)
     grader: Grader = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         settings, options = self.cast.work.cell.settings, self.cast.scenario.options
         self.begun = {event.turn: event.digest for event in self.journal.history.events if isinstance(event, TurnBegan)}
+        self.seen = next((event.version for event in reversed(self.journal.history.events) if isinstance(event, HarnessSeen)), None)
         self.grader = Grader(
             self.cast.scenario,
             settings.feedback,
@@ -180,7 +186,7 @@ class _Play:
     async def run(self) -> None:
         """Until the end, or until asked to stop; in a new sandbox after each failure of the machinery, and after the agent broke its own."""
         while self.next() is not None:
-            self.spoiled = False
+            self.spoiled, self.version = False, None
             await self.wait()  # also when it was opening the sandbox that failed
             if self.next() is None:
                 return
@@ -222,17 +228,28 @@ class _Play:
             await self.stage.permits.admit()
             if self.stage.stop.asked:
                 return
+            await self.vet(sandbox, step)
             folder = self.cast.folder.attempt(step.turn, step.attempt, step.call)
             await self.restore(sandbox, step)
             self.record(CallStarted(step.turn, step.attempt, step.call))
             workspace, home = sandbox.inside
             model = None if self.seated is None else self.seated.access
-            context = CallContext(step.turn, step.attempt, step.call, prompt, self.progress.session, workspace, home, model)
+            context = CallContext(step.turn, step.attempt, step.call, prompt, self.progress.session, workspace, home, model, self.version)
             event = await self.called(sandbox, context, Files(folder))
         self.record(event)
         if isinstance(event, BudgetExhausted):
             return
         self.spoiled = isinstance(event, CallFailed) and event.by_agent
+
+    async def vet(self, sandbox: Sandbox, step: CallAgent) -> None:
+        """Ask the CLI for its version, once a sandbox. Raises InputError for a wrong one, and when the scenario was begun with another one."""
+        program = self.cast.harness.program
+        if program is None or self.version is not None:
+            return
+        self.version = await version_of(program, sandbox, self.cast.folder.path)
+        check_drift(program.harness, self.seen, self.version)
+        self.seen = self.version
+        self.record(HarnessSeen(step.turn, program.harness, self.version), sync=False)
 
     async def called(self, sandbox: Sandbox, context: CallContext, files: Files) -> CallEvent | BudgetExhausted:
         """The call's end; or that the money was spent, which ends it at once."""

@@ -11,17 +11,45 @@ from typing import Protocol
 
 import attrs
 
+from harnesses.failures import Failure
+from harnesses.trajectory import Step
 from stamina.outcome import Cause
+from stamina.protocols import Protocol as ModelProtocol
+
+
+@attrs.frozen
+class Program:
+    """The CLI behind a harness.
+
+    Attributes:
+        harness: the harness's name.
+        version: the exact one that the adapter was written for and its image has; a sweep may name another.
+        ask: prints the version; whatever else it prints, the first thing that looks like a version number counts.
+        state: what must be kept for the session to go on, relative to HOME; the paths must stay the same when it is put back.
+    """
+
+    harness: str
+    version: str
+    ask: tuple[str, ...]
+    state: tuple[str, ...]
 
 
 @attrs.frozen
 class ModelAccess:
-    """How a call reaches its model: through the gateway, with a token that names the scenario and nothing else."""
+    """How a call reaches its model: through the gateway, with a token that names the scenario and nothing else.
+
+    Attributes:
+        base_url: without a version (``/v1``) at its end.
+        model: the only name that the gateway knows: whatever a CLI asks another model for must be told this one.
+        context_window: tokens.
+        protocols: what the model's provider speaks.
+    """
 
     base_url: str
     token: str = attrs.field(repr=False)
     model: str
     context_window: int
+    protocols: tuple[ModelProtocol, ...] = tuple(ModelProtocol)
 
 
 @attrs.frozen
@@ -34,6 +62,7 @@ class CallContext:
         session: the CLI's own session id from an earlier call, None for the first.
         workspace, home: absolute paths as the agent sees them.
         model: None for a harness that needs none.
+        version: of the CLI in the sandbox, None where nobody asked.
     """
 
     turn: int
@@ -44,6 +73,7 @@ class CallContext:
     workspace: PurePosixPath
     home: PurePosixPath
     model: ModelAccess | None = None
+    version: str | None = None
 
 
 @attrs.frozen
@@ -96,12 +126,20 @@ class CallReport:
         cause: who is to blame when it did not; None when completed.
         detail: one sentence, such as ``exit code 3: context overflow``.
         session: the CLI's session id to continue with, None to start afresh.
+        failure: what went wrong, None when nothing did or the adapter does not tell.
+        steps: what the agent did, in order; empty for an adapter that does not tell.
+        unknown: events that the adapter does not know, counted by kind: the CLI has changed.
+        flaws: lines of the output that are no events, counted by :class:`harnesses.jsonlines.Flaw`.
     """
 
     completed: bool
     cause: Cause | None
     detail: str
     session: str | None
+    failure: Failure | None = None
+    steps: tuple[Step, ...] = attrs.field(default=(), repr=False)
+    unknown: Mapping[str, int] = attrs.field(factory=dict)
+    flaws: Mapping[str, int] = attrs.field(factory=dict)
 
 
 class Harness(Protocol):
@@ -115,6 +153,11 @@ class Harness(Protocol):
     @property
     def uses_model(self) -> bool:
         """Whether it runs a model, so that its shell must be sandboxed."""
+        ...
+
+    @property
+    def program(self) -> Program | None:
+        """The CLI that must be in the sandbox; None when there is none to look for."""
         ...
 
     def command(self, context: CallContext) -> Command:

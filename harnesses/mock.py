@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 import attrs
 
-from harnesses.harness import CallContext, CallEnd, CallReport, Command, Harness
+from harnesses.harness import CallContext, CallEnd, CallReport, Command, Harness, Program
 from harnesses.reference import ReferenceHarness
 from harnesses.reference_agent.mistakes import Mistake
 from harnesses.reference_agent.orders import VARIABLE
@@ -85,6 +85,11 @@ class MockHarness(Harness):
     def uses_model(self) -> bool:
         """See :class:`Harness`."""
         return False
+
+    @property
+    def program(self) -> Program | None:
+        """See :class:`Harness`."""
+        return None
 
     def command(self, context: CallContext) -> Command:
         """See :class:`Harness`."""

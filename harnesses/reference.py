@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import attrs
 
-from harnesses.harness import CallContext, CallEnd, CallReport, Command, Harness
+from harnesses.harness import CallContext, CallEnd, CallReport, Command, Harness, Program
 from harnesses.registry import Registration
 from stamina.config.model import HarnessInfo
 from stamina.outcome import Cause
@@ -57,6 +57,11 @@ class ReferenceHarness(Harness):
     def uses_model(self) -> bool:
         """See :class:`Harness`."""
         return False
+
+    @property
+    def program(self) -> Program | None:
+        """See :class:`Harness`."""
+        return None
 
     def command(self, context: CallContext) -> Command:
         """See :class:`Harness`."""

@@ -25,6 +25,9 @@ BUILT_IN: Final = tuple(
     for name, module in (
         ("reference", "reference"),
         ("mock", "mock"),
+        ("claude-code", "claude_code"),
+        ("codex", "codex"),
+        ("opencode", "opencode"),
     )
 )
 """Our own, one module each; the module's ``REGISTRATION`` is the entry."""

@@ -55,6 +55,15 @@ class TurnBegan:
 
 
 @attrs.frozen
+class HarnessSeen:
+    """A sandbox has this version of the agent's CLI: recorded before the first call in each sandbox. A resumed run refuses another one. Only recorded."""
+
+    turn: int
+    harness: str
+    version: str
+
+
+@attrs.frozen
 class CallStarted:
     """An agent call is about to be started. Without an ending in the journal it was interrupted with us, and is repeated."""
 
@@ -190,6 +199,7 @@ class WorkspaceMeasured:
 
 Event: TypeAlias = (
     TurnBegan
+    | HarnessSeen
     | CallStarted
     | CallCompleted
     | CallExpired
@@ -306,7 +316,7 @@ def replay(rules: Rules, events: Iterable[Event]) -> Progress:
 def advance(progress: Progress, event: Event) -> Progress:
     """The progress after one more event. Raises InputError when the event cannot follow."""
     match event:
-        case TurnBegan() | FilesRestored() | WorkspaceMeasured():
+        case TurnBegan() | HarnessSeen() | FilesRestored() | WorkspaceMeasured():
             return progress
         case Reopened():
             return attrs.evolve(progress, stopped=None, failures=Failures())

@@ -17,6 +17,7 @@ from scenario_store.run import Run
 from scenario_store.usage import append_request, mend, read_requests
 from stamina.config.model import ModelConfig, Work
 from stamina.pricing import at_list_price, price_of
+from stamina.protocols import Protocol, compatible
 from stamina.usage import ModelRequest, Usage
 
 
@@ -32,7 +33,8 @@ def seating(gate: Gateway, url: str) -> Seating:
         mend(folder.path)
         number = 1 + max((request.number for request in read_requests(folder.path)), default=-1)
         with gate.seat(Caller(work.cell.slug, work.seed, work.repeat), model, number=number) as seat:
-            yield Seated(seat, ModelAccess(url, seat.token, model.name, model.context_window))
+            served = tuple(protocol for protocol in Protocol if compatible(protocol, model) is None)
+            yield Seated(seat, ModelAccess(url, seat.token, model.name, model.context_window, served))
 
     return seated
 

@@ -83,6 +83,12 @@ def _protocol_problems(file: SweepFile, harnesses: Mapping[str, HarnessInfo]) ->
     """A harness and a model that have no protocol in common."""
     for index, agent in enumerate(file.agent):
         spoken = harnesses[agent.harness].protocols if agent.harness in harnesses else ()
+        wanted = agent.options.get("protocol")
+        if spoken and isinstance(wanted, str):
+            if wanted not in spoken:
+                yield Problem(("agent", index, "protocol"), f"harness {agent.harness} speaks {' and '.join(spoken)}, not {wanted}")
+                continue
+            spoken = (wanted,)
         varied = {name for grid in file.vary for name in grid.model or ()}
         for name in (*agent.model, *sorted(varied - set(agent.model))):
             if name not in file.model or not spoken:

@@ -88,6 +88,7 @@ class ToyHarness:
 
     name: str = "toy"
     uses_model: bool = False
+    program: None = None
 
     def command(self, context: CallContext) -> Command:
         place = (context.turn, context.attempt, context.call)

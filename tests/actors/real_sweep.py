@@ -47,6 +47,7 @@ class ShellHarness:
     seconds: float
     name: str = "shell"
     uses_model: bool = False
+    program: None = None
 
     def command(self, context: CallContext) -> Command:
         code = CODE.replace("NUMBER", context.prompt.removeprefix("say ").strip())

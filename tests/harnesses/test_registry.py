@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from harnesses.registry import BUILT_IN, GROUP, Registration, Registry
+from harnesses.registry import BUILT_IN, GROUP, HARNESSES, Registration, Registry
 from stamina.config.model import AgentConfig, HarnessInfo
 from stamina.errors import InputError
 from tests.actors.fakes import ToyHarness
@@ -55,5 +55,7 @@ def test_what_is_wrong_is_said(registry: Registry, name: str, message: str) -> N
 
 
 def test_ours_are_listed() -> None:
-    """The two that need no model."""
-    assert [entry.name for entry in BUILT_IN] == ["reference", "mock"]
+    """The two that need no model, and every CLI: each says by itself that it has the name under which it is listed."""
+    names = [entry.name for entry in BUILT_IN]
+    assert {"reference", "mock", "opencode", "claude-code", "codex"} <= set(names)
+    assert [HARNESSES[name].name for name in names] == names
