@@ -23,7 +23,7 @@ from actors.gateway.interfaces import CredentialsFailed, ExchangeEnd, Headers, O
 from actors.gateway.judging import PATIENCE, PAUSE, TRIES, Failed, PassOn, Refusal, Verdict, judge
 from actors.gateway.outage import Kind
 from actors.gateway.readers import StreamReader, message_of, parsed, usage_in
-from actors.gateway.replying import Reply
+from actors.gateway.replying import HungUp, Reply
 from actors.gateway.requests import HttpRequest
 from actors.gateway.seats import Seat
 from actors.gateway.targets import meaningful, target
@@ -54,6 +54,7 @@ class Exchange:
 
     Attributes:
         tries: how often the request was sent.
+        lost: how many answers that were not streamed were cut off, and asked for again: what they used is not known, and so neither is the whole.
         answering: the agent has been told a status.
     """
 
@@ -66,6 +67,7 @@ class Exchange:
     end: End = attrs.field(factory=lambda: End(usage=NOTHING))
     tries: int = 0
     refusals: int = 0
+    lost: int = 0
     held: float = 0.0
     started: float = attrs.field(factory=trio.current_time)
     first_byte: float | None = None
@@ -100,7 +102,8 @@ class Exchange:
             await self._ask(prepared)
         finally:
             usage = self.end.usage
-            self.desk.money.settle(caller, amount, amount if usage is None else self.desk.list_cost(usage))
+            spent = amount if usage is None else self.desk.list_cost(usage)
+            self.desk.money.settle(caller, amount, amount * self.lost + spent)
 
     async def _refuse(self, status: int, message: str) -> None:
         self.end = End(How.REFUSED, message, NOTHING)
@@ -151,7 +154,11 @@ class Exchange:
             self._note_head(answer)
             await self._relay(answer, prepared, patience)
             return None
-        body = await self._read_whole(answer, patience)
+        try:
+            body = await self._read_whole(answer, patience)
+        except UpstreamFailed:
+            self.lost += answer.status < 400 and self.route.operation is Operation.GENERATE
+            raise
         verdict = judge(answer.status, answer.headers, body, self.refusals)
         if isinstance(verdict, PassOn) and parsed(body) is None:
             kind = _content_type(answer.headers) or "nothing readable"
@@ -225,15 +232,25 @@ class Exchange:
             await self._relay_events(answer, reader, patience)
         except UpstreamFailed as failure:
             self.end = End(How.PROVIDER, self.desk.redactor.text(str(failure)))
+        except HungUp:
+            self._note_finished(reader)
+            raise
         except trio.Cancelled:
             if patience.cancel_called:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSING):
                     reason = f"the provider sent nothing for {self.desk.idle(prepared):g} s"
-                    await self._end_stream(reader, End(How.SILENT, reason))
+                    await self._end_stream(reader, _end_of(reader) if reader.finished else End(How.SILENT, reason))
+            else:
+                self._note_finished(reader)
             raise
         else:
             self.end = _end_of(reader)
         await self._end_stream(reader, self.end)
+
+    def _note_finished(self, reader: StreamReader) -> None:
+        """The agent is gone. Many clients go as soon as the last event is there, and do not wait for the end of the body: they have their answer."""
+        if reader.finished:
+            self.end = _end_of(reader)
 
     async def _relay_events(self, answer: UpstreamResponse, reader: StreamReader, patience: trio.CancelScope) -> None:
         whole, recording = Whole(), self.recording
@@ -299,7 +316,7 @@ class Exchange:
                 self.desk.model.name,
                 end.how,
                 self.reply.status,
-                end.usage,
+                None if self.lost else end.usage,
                 at,
                 now - self.started,
                 self.held,

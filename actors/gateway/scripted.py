@@ -55,7 +55,7 @@ class _Response:
     """An answer that is handed on piece by piece.
 
     Attributes:
-        taken: all of it was.
+        taken: all of it was: the last event of a stream, the end of anything else.
     """
 
     said: Said
@@ -79,6 +79,7 @@ class _Response:
         await trio.sleep(self.script.event_seconds)
         if self._next < len(self.said.pieces):
             self._next += 1
+            self.taken = self._next == len(self.said.pieces) > 1 and self.said.ending is Ending.WHOLE
             return self.said.pieces[self._next - 1]
         if self.said.ending is Ending.CUT:
             raise UpstreamFailed("the answer was cut off, as the script says")

@@ -69,6 +69,11 @@ echo "==lo""ok none"
 """
 
 
+def dawdle(seconds: float) -> str:
+    """Do nothing for so long. Some CLIs refuse a command that is nothing but ``sleep``."""
+    return f"n=0\nwhile [ $n -lt {round(seconds)} ]; do n=$((n+1)); sleep 1; done\necho waited\n"
+
+
 @attrs.frozen
 class Shown:
     """A part of a file, packed.

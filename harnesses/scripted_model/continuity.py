@@ -52,6 +52,11 @@ class Continuity:
         self.number += 1
         return self.number, f"[ref {self.nonce}-{self.number}]"
 
+    def begin(self) -> None:
+        """A new session begins, rightly."""
+        self._given.clear()
+        self._begun = False
+
     def delivered(self, number: int, *, summary: bool) -> None:
         """An answer arrived. A summary stands for all before it."""
         if summary:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -47,11 +48,43 @@ class Served:
     kept: Kept = attrs.field(factory=Kept)
     trouble: str = ""
 
-    @property
-    def usage(self) -> Count | None:
-        """What the gateway must have counted: nothing for an answer that was cut off or an error."""
-        return self.count if self.whole else None
-
     def line(self) -> Mapping[str, Any]:
         """As JSON."""
         return attrs.asdict(self)
+
+
+NOTHING = Count(0)
+"""What was used where the model did no work."""
+
+
+def due(entries: Iterable[Served]) -> dict[tuple[Scenario, int], Count | None]:
+    """What the gateway must have counted for each request; None where nobody can know: an answer that was not taken whole."""
+    found: dict[tuple[Scenario, int], Count | None] = {}
+    for entry in entries:
+        key = (entry.scenario, entry.number)
+        if found.get(key, NOTHING) is not None:  # what was lost once stays unknown
+            found[key] = _due(entry)
+    return found
+
+
+def _due(entry: Served) -> Count | None:
+    if entry.status is None:
+        return None if entry.failure is ModelFailure.HANG else NOTHING
+    if entry.status >= 400:
+        return NOTHING
+    return (entry.count or NOTHING) if entry.whole else None
+
+
+def read_line(line: str) -> Served:
+    """An entry that :meth:`Served.line` wrote."""
+    data = json.loads(line)
+    failure, count = data["failure"], data["count"]
+    return Served(
+        **{
+            **data,
+            "scenario": tuple(data["scenario"]),
+            "failure": None if failure is None else ModelFailure(failure),
+            "count": None if count is None else Count(**count),
+            "kept": Kept(**data["kept"]),
+        }
+    )

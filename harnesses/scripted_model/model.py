@@ -12,10 +12,12 @@ import attrs
 
 from harnesses.scripted_model.answer import Answer, Count, ToolCall, tokens_in
 from harnesses.scripted_model.coder import Coder, Place, Run
+from harnesses.scripted_model.commands import dawdle
 from harnesses.scripted_model.continuity import Continuity, Kept
-from harnesses.scripted_model.conversation import BadConversation, Conversation, table
+from harnesses.scripted_model.conversation import BadConversation, Conversation, Role, table
 from harnesses.scripted_model.failing import OF_ANSWERS, Failing, Occasion
 from harnesses.scripted_model.ledger import Scenario, Served
+from harnesses.scripted_model.prompts import latest
 from harnesses.scripted_model.purpose import Purpose, purpose_of, side_answer
 from harnesses.scripted_model.shells import call, shell_of
 from harnesses.scripted_model.speech import SPEECHES, Speech
@@ -159,7 +161,7 @@ class ScriptedModel:
     def _respond(self, asked: Asked, speech: Speech, conversation: Conversation, purpose: Purpose, count: Count) -> Said:
         scenario = self._scenario(asked)
         ordinal, tries = scenario.ordinal(asked.number, purpose), scenario.tried(asked.number)
-        kept = scenario.continuity.check(conversation) if purpose is Purpose.WORK and tries == 0 else Kept()
+        kept = _kept(scenario.continuity, conversation) if purpose is Purpose.WORK and tries == 0 else Kept()
         entry = attrs.evolve(self._entry(asked, purpose), kept=kept)
         answer, trouble = self._answer(scenario, asked, conversation, purpose, count)
         now = asked.now - (self._since or 0.0)
@@ -169,7 +171,7 @@ class ScriptedModel:
             entry = attrs.evolve(entry, failure=failure.kind)
             if failure.kind not in OF_ANSWERS:
                 return self._failed(failure, asked, speech, count, entry)
-            answer = _spoiled(answer, failure.kind, conversation)
+            answer = _complete(_spoiled(answer, failure, conversation))
         if count.input > self.config.context_window and purpose is not Purpose.COUNT:
             return self._too_long(speech, count, entry)
         if purpose is Purpose.COUNT:
@@ -243,6 +245,14 @@ class ScriptedModel:
         )
 
 
+def _kept(continuity: Continuity, conversation: Conversation) -> Kept:
+    """What became of the marks. A session that begins with the first prompt of a scenario has nothing to keep."""
+    prompt = latest(conversation)
+    if prompt is not None and prompt.opens and not any(turn.role is Role.ASSISTANT for turn in conversation.turns):
+        continuity.begin()
+    return continuity.check(conversation)
+
+
 def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
@@ -270,12 +280,19 @@ def _complete(answer: Answer) -> Answer:
     return attrs.evolve(answer, count=attrs.evolve(answer.count, output=said))
 
 
-def _spoiled(answer: Answer, kind: ModelFailure, conversation: Conversation) -> Answer:
+def _spoiled(answer: Answer, failure: FailureConfig, conversation: Conversation) -> Answer:
     """The answer, with something wrong in it."""
-    if kind is ModelFailure.EMPTY:
-        return _complete(attrs.evolve(answer, text="", call=None))
-    if answer.call is not None and kind is ModelFailure.MALFORMED_CALL:
-        return _complete(attrs.evolve(answer, call=attrs.evolve(answer.call, arguments=answer.call.arguments[: len(answer.call.arguments) // 2])))
-    if answer.call is not None and kind is ModelFailure.WRONG_TOOL:
-        return _complete(attrs.evolve(answer, call=ToolCall(f"no_such_{answer.call.name}", answer.call.arguments)))
-    return answer
+    if failure.kind is ModelFailure.EMPTY:
+        return attrs.evolve(answer, text="", call=None)
+    shell = shell_of(conversation.tools)
+    if answer.call is None or shell is None:
+        return answer
+    match failure.kind:
+        case ModelFailure.MALFORMED_CALL:
+            return attrs.evolve(answer, call=ToolCall(answer.call.name, answer.call.arguments[: len(answer.call.arguments) // 2]))
+        case ModelFailure.WRONG_TOOL:
+            return attrs.evolve(answer, call=ToolCall(f"no_such_{answer.call.name}", answer.call.arguments))
+        case ModelFailure.SLOW_COMMAND:
+            return attrs.evolve(answer, call=call(shell, dawdle(failure.command_seconds)))
+        case _:
+            return answer

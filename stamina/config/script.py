@@ -68,6 +68,8 @@ class ModelFailure(StrEnum):
     """A call of a tool whose arguments are no JSON (where the protocol allows that; else of the wrong shape)."""
     WRONG_TOOL = "wrong-tool"
     """A call of a tool that there is not."""
+    SLOW_COMMAND = "slow-command"
+    """A command that runs for long: the agent is busy, and the model is not asked."""
     EMPTY = "empty"
     """An answer without a word."""
 
@@ -86,6 +88,7 @@ class FailureConfig:
     after_seconds: Seconds = key("Only so long after the model's first request.", 0.0)
     for_seconds: Seconds | None = key("And only for so long; for ever when missing.", None)
     retry_after: Seconds = key("What too-many-requests tells to wait, in seconds.", 2.0)
+    command_seconds: Seconds = key("How long the command of slow-command runs.", 3600.0)
     work_only: Annotated[bool, Flag()] = key("Spare the CLI's side requests (titles, summaries, counting).", default=False)
 
 

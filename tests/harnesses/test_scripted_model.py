@@ -217,7 +217,7 @@ def failing(kind: ModelFailure, **members: Any) -> Any:
 @pytest.mark.parametrize("kind", list(ModelFailure))
 async def test_every_failure_strikes_as_often_as_it_is_told_and_a_patient_cli_gets_over_it(tmp_path: Path, protocol: str, kind: ModelFailure) -> None:
     """Three requests in a row, from the second one of turn 1 on."""
-    lab = Lab(tmp_path / "w", protocol, kind.value < "o", failing(kind, turn=1, request=1, times=3))
+    lab = Lab(tmp_path / "w", protocol, kind.value < "o", failing(kind, turn=1, request=1, times=3, command_seconds=0))
     lab.cli.patience = 3
     for turn in range(3):
         said = await lab.turn(turn)

@@ -11,6 +11,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import wait_all_tasks_blocked
 
 from actors.gateway.interfaces import Caller
 from actors.gateway.redact import SHOWN, Redactor
@@ -182,3 +183,29 @@ def test_secrets_are_found_by_value_in_every_form(secret: str, before: bytes, af
     assert SHOWN in redactor.text(f"a {secret} b") or secret == SHOWN
     assert SHOWN in redactor.text(hidden)
     assert redactor.value({"k": ["x", quote(secret, safe="")]})["k"][1] in (SHOWN, quote(secret, safe=""))
+
+
+async def test_a_whole_answer_that_was_cut_off_leaves_usage_unknown(patient_clock: Any) -> None:
+    """It is asked for again, but the first one was paid for too, and nobody knows how much."""
+    cut = [whole(GOOD)[0][:-10], CUT]
+    async with bench(lambda request, n: cut if n == 0 else whole(GOOD), budget=Budget(sweep_usd=1), price=PRICE) as gate:
+        assert (await gate.ask(max_tokens=1000)).json() == GOOD
+        spent = gate.gate.money.ledger.spent()
+    assert [(request.how, request.usage, request.tries) for request in gate.requests] == [(How.ANSWERED, None, 2)]
+    assert spent > (1000 + 2 * 100) * 1_000_000 + 1000 * 2_000_000
+
+
+async def test_an_agent_that_hangs_up_behind_the_last_event_has_its_answer() -> None:
+    """Many clients do not wait for the end of the body."""
+    last = events({"choices": [], "usage": GOOD["usage"]}, b"[DONE]")
+    async with bench(lambda request, n: stream(events({"choices": [{"delta": {}, "finish_reason": "stop"}]}), last, HANG)) as gate:
+        body = json.dumps({"model": "m", "messages": [], "stream": True, "stream_options": {"include_usage": True}})
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer {gate.seat.token}\r\ncontent-length: {len(body)}\r\n\r\n"
+        async with await trio.open_tcp_stream("127.0.0.1", int(gate.url.rpartition(":")[2])) as agent:
+            await agent.send_all((head + body).encode())
+            seen = b""
+            while b"[DONE]" not in seen:
+                seen += await agent.receive_some()
+        await wait_all_tasks_blocked(0.05)
+        assert len(gate.requests) == 1
+    assert [(request.how, request.usage) for request in gate.requests] == [(How.ANSWERED, Usage(1000, 100))]
