@@ -31,11 +31,24 @@ run: $(VENV)/.ready  ## play the quickstart sweep (no Docker, no model) and prin
 
 .PHONY: test
 test: $(VENV)/.ready-dev  ## run the tests (make test-docker runs those that need an engine)
-	@$(BIN)/python -m pytest -q -n 2 -m 'not docker and not slow' $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -n 2 -m 'not docker and not slow and not servers' $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: $(VENV)/.ready-dev  ## run the tests that take minutes
-	@$(BIN)/python -m pytest -q -m slow $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m 'slow and not servers' $(PYTEST_ARGS)
+
+# npm and node come from PyPI with it; what they install stays beside the package.json.
+$(VENV)/.ready-servers: requirements/servers.txt tests/servers/express/package-lock.json $(VENV)/.ready-dev
+	@echo 'installing node, its packages and go (once) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/servers.txt
+	@PATH="$(abspath $(BIN)):$$PATH" npm ci --prefix tests/servers/express --silent --no-audit --no-fund --ignore-scripts
+	@command -v go >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends golang-go >/dev/null; } || \
+	  { echo 'test-servers needs go (1.19 or newer) on the PATH; Debian has it as golang-go' >&2; exit 2; }
+	@touch $@
+
+.PHONY: test-servers
+test-servers: $(VENV)/.ready-servers  ## play suites against right servers of four frameworks (ALL=1: 5 seeds x 5 turns each)
+	@$(BIN)/python -m pytest -q -n 2 -m 'servers$(if $(ALL),, and not slow)' tests/servers $(PYTEST_ARGS)
 
 .PHONY: test-docker
 test-docker: $(VENV)/.ready-dev  ## run the tests that need a container engine; a missing engine is a failure
@@ -58,6 +71,7 @@ bench: $(VENV)/.ready-dev  ## measure the figures that docs/benchmarks.md quotes
 	@for script in scripts/bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 .PHONY: lock
-lock: $(VENV)/.ready-dev  ## resolve requirements/*.in again, with hashes and without addresses
-	@for name in base dev; do $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \
+lock: $(VENV)/.ready-servers  ## resolve requirements/*.in again, with hashes and without addresses
+	@for name in base dev servers; do $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/$$name.txt requirements/$$name.in || exit 1; done
+	@cd tests/servers/express && PATH="$(abspath $(BIN)):$$PATH" npm update --package-lock-only --omit-lockfile-registry-resolved --silent --no-audit --no-fund
