@@ -90,10 +90,12 @@ class Coder:
 
     Attributes:
         work: at hand, None before the first prompt.
+        plain: whether texts are written as they are. Gemini CLI refuses commands with a backtick in them, also in a text that is to be written.
     """
 
     script: ScriptConfig
     work: Work | None = None
+    plain: bool = True
     _texts: dict[str, str] = attrs.field(factory=dict)
 
     def move(self, conversation: Conversation, place: Place) -> Move:
@@ -133,6 +135,7 @@ class Coder:
         elif (at := next((at for at, write in enumerate(work.plan) if write.done(results)), None)) is not None:
             work.done = at + 1
         else:
+            self.plain &= not (results and work.plan)
             work.strikes += bool(results)
             work.look = None
 
@@ -158,8 +161,8 @@ class Coder:
             return Run(look((SPECIFICATION, NOTES, *FILES)), "I look at what is there.")
         if work.session is None:
             source = SPECIFICATION if work.prompt.opens else NOTES
-            found = work.look.hashes.get(source, "none")
-            if found == "none":
+            found = work.look.hashes.get(source)
+            if found is None:
                 raise Unreadable(f"{source} is not there")
             if found not in self._texts:
                 return Run(show(source, len(work.read)), f"I read {source}.")
@@ -197,7 +200,7 @@ class Coder:
         notes = json.dumps(asdict(session))
         files[NOTES] = packed(notes)
         self._remember(digest(files[NOTES]), notes)
-        return [write for name, content in files.items() if seen.hashes.get(name) != digest(content) for write in writes(name, content)]
+        return [write for name, content in files.items() if seen.hashes.get(name) != digest(content) for write in writes(name, content, plain=self.plain)]
 
 
 def _session(text: str) -> Session:

@@ -1,7 +1,7 @@
 """The shell commands that the model gives, and the reading of what they print.
 
 Whatever a CLI wraps around an output, cuts from its end or adds to it, each output that counts has a line of its own that says what it is and is checked by
-hash. Everything is plain ``sh`` with coreutils (or busybox): agents' images differ.
+hash. Everything is plain ``sh`` with coreutils (or busybox), for agents' images differ, and without substitution of commands, which Gemini CLI refuses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ COMMAND_BYTES: Final = 12_000
 OUTPUT_BYTES: Final = 4_500
 """Bytes of a file that are shown at once: with base64 and what is around it below 8 kB, since some CLIs cut outputs of more than 10,000 characters."""
 
-_HASH: Final = re.compile(r"==(\S+) ([0-9a-f]{64}|none)\b")
+_HASH: Final = re.compile(r"(?<![0-9a-f])([0-9a-f]{64})[ *]+([\w./]+(?::written)?)")
+_LOOKED: Final = "==looked=="
 _DATA: Final = re.compile(r"==data (\S+) (\d+) (\d+)\s([A-Za-z0-9+/=\s\\]*?)==end")
 
 
@@ -47,7 +48,7 @@ class Look:
     """What the workspace holds.
 
     Attributes:
-        hashes: of each file that was asked for, "none" for one that is not there.
+        hashes: of each file that is there, of those that were asked for.
     """
 
     hashes: Mapping[str, str]
@@ -55,23 +56,17 @@ class Look:
     @classmethod
     def read(cls, output: str) -> Look | None:
         """What :func:`look` printed, None when it is not (all) there."""
-        found = dict(_HASH.findall(output))
-        return cls(found) if "look" in found else None
+        return cls({name: value for value, name in _HASH.findall(output)}) if _LOOKED in output else None
 
 
 def look(names: Iterable[str]) -> str:
     """Print the hash of each file. The last line does not stand like this in the command: some CLIs print that too."""
-    quoted = " ".join(names)
-    return f"""for f in {quoted}; do
-  if [ -f "$f" ]; then echo "==$f $(sha256sum < "$f" | cut -c1-64)"; else echo "==$f none"; fi
-done
-echo "==lo""ok none"
-"""
+    return f"sha256sum {' '.join(names)} 2>/dev/null\necho '==loo''ked=='\n"
 
 
 def dawdle(seconds: float) -> str:
     """Do nothing for so long. Some CLIs refuse a command that is nothing but ``sleep``."""
-    return f"n=0\nwhile [ $n -lt {round(seconds)} ]; do n=$((n+1)); sleep 1; done\necho waited\n"
+    return f"seq {round(seconds)} | while read n; do sleep 1; done\necho waited\n"
 
 
 @attrs.frozen
@@ -105,7 +100,7 @@ class Shown:
 def show(name: str, at: int = 0) -> str:
     """Print a part of a file, packed if it is not packed already."""
     cat = f'cat "{name}"' if name.endswith(".gz") else f'gzip -9nc "{name}"'
-    return f"""printf '==data {name} {at} %s\\n' "$({cat} | wc -c | tr -d ' ')"
+    return f"""{cat} | wc -c | sed 's|^ *|==data {name} {at} |'
 {cat} | tail -c +{at + 1} | head -c {OUTPUT_BYTES} | base64
 echo "==end"
 """
@@ -134,13 +129,13 @@ class Write:
 
     def done(self, output: str) -> bool:
         """Whether it was carried out."""
-        return any((name, value) == (f"{self.name}:written", self.digest) for name, value in _HASH.findall(output))
+        return (self.digest, f"{self.name}:written") in _HASH.findall(output)
 
 
-def writes(name: str, content: bytes) -> list[Write]:
-    """The commands that write a file. A text goes as it is; what is packed, or would need many commands, goes in base64."""
-    plain = not name.endswith(".gz") and len(content) <= 3 * COMMAND_BYTES
-    return _plain(name, content.decode()) if plain else _encoded(name, content)
+def writes(name: str, content: bytes, *, plain: bool = True) -> list[Write]:
+    """The commands that write a file. A text goes as it is, unless it is not to; what is packed, or would need many commands, goes in base64."""
+    text = plain and not name.endswith(".gz") and len(content) <= 3 * COMMAND_BYTES
+    return _plain(name, content.decode()) if text else _encoded(name, content)
 
 
 def _plain(name: str, text: str) -> list[Write]:
@@ -177,7 +172,7 @@ def _encoded(name: str, content: bytes) -> list[Write]:
         arrow = ">" if number == 0 else ">>"
         body = f"mkdir -p .coder && cat {arrow} .coder/draft <<'END_OF_DRAFT'\n{chunk}END_OF_DRAFT\n"
         if number < len(chunks) - 1:
-            parts.append(Write(f"{body}{_report('.coder/draft', f'{name}:written')}", name, digest(sofar.encode())))
+            parts.append(Write(body + _report(".coder/draft", name), name, digest(sofar.encode())))
         else:
             body += f"base64 -d .coder/draft {'' if is_packed else '| gunzip '}> {name}.new && rm .coder/draft\n"
             parts.append(_write(name, body, content, last=True))
@@ -186,11 +181,11 @@ def _encoded(name: str, content: bytes) -> list[Write]:
 
 def _write(name: str, body: str, sofar: bytes, *, last: bool) -> Write:
     place = f"mv {name}.new {name}\n" if last else ""
-    return Write(f"{body}{place}{_report(name if last else f'{name}.new', f'{name}:written')}", name, digest(sofar))
+    return Write(body + place + _report(name if last else f"{name}.new", name), name, digest(sofar))
 
 
-def _report(path: str, label: str) -> str:
-    return f'echo "=={label} $(sha256sum < {path} | cut -c1-64)"\n'
+def _report(path: str, name: str) -> str:
+    return f"sha256sum < {path} | sed 's|-$|{name}:written|'\n"
 
 
 def _word(name: str) -> str:

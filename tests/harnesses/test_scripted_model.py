@@ -17,7 +17,7 @@ from harnesses.scripted_model.conversation import Tool
 from harnesses.scripted_model.model import Ending
 from harnesses.scripted_model.shells import SHELLS, call, shell_of
 from stamina.config.script import CodingMistake, FailureConfig, ModelFailure, ScriptConfig
-from tests.harnesses.mini_cli import DIALECTS, Failed
+from tests.harnesses.mini_cli import DIALECTS, Failed, execute
 from tests.harnesses.scripted_lab import Lab, model_of
 
 PROTOCOLS = sorted(DIALECTS)
@@ -126,6 +126,19 @@ async def test_it_gives_up_when_the_shell_does_nothing(tmp_path: Path) -> None:
     assert "the shell does not do what it is told" in await lab.turn(0)
     assert lab.ledger[-1].trouble
     assert len(lab.ledger) < 15
+
+
+async def test_a_cli_that_refuses_backticks_and_substitution_is_obeyed(tmp_path: Path) -> None:
+    """As Gemini CLI does, whatever the quotes around them."""
+
+    def strict(command: str, workspace: Path) -> str:
+        return "Blocked: command substitution detected" if any(mark in command for mark in ("`", "$(", "<(", ">(")) else execute(command, workspace)
+
+    lab = Lab(tmp_path / "w")
+    lab.cli.execute = strict
+    for turn in range(2):
+        await lab.turn(turn)
+    assert (await lab.judge(1)).ok
 
 
 async def test_it_quits_when_the_script_says_so(tmp_path: Path) -> None:
