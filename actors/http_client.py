@@ -2,29 +2,40 @@
 
 The server is hostile until shown otherwise. Whatever it does becomes a value, :class:`~stamina.exchange.Response` or
 :class:`~stamina.exchange.NoResponse`; only faults of this machine are raised. It sits directly on sockets because a suite makes hundreds of requests and
-hundreds of suites share one process: the send needs no wait, and the only wait is the one for the answer.
+hundreds of suites share one process: the send needs no wait, the only wait is the one for the answer, and one scope's deadline moves from request to request.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import select
 import socket
+from collections.abc import Generator
+from functools import lru_cache
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 import attrs
 import trio
 
-from actors.response_reader import SIZES, ResponseReader, SizeLimits
+from actors.response_reader import SIZES, KnownHeads, ResponseReader, SizeLimits
 from stamina.errors import HostFault
 from stamina.exchange import Answer, NoResponse, Request, Trouble
+
+T = TypeVar("T")
 
 READ_BYTES: Final = 64 * 1024
 
 QUICKACK: Final[int | None] = getattr(socket, "TCP_QUICKACK", None)
 """Linux alone has it. The kernel forgets it after a while, so it is set again before each read: a server that writes headers and body apart
 otherwise waits 40 ms for an acknowledgement that we hold back (Nagle's algorithm against delayed acknowledgement)."""
+
+SLACK: Final = 1 / 200
+"""By what share of the limit an answer may come later and still count."""
+
+REMEMBERED: Final = 1024
+"""How many requests' first lines a client keeps as bytes. A suite asks for the same few paths again and again."""
 
 METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 """Without a body these say ``Content-Length: 0`` (contract H9)."""
@@ -57,6 +68,8 @@ class HttpClient:
         self._limits = limits
         host, port = address
         self._host_line = f"Host: {f'[{host}]' if ':' in host else host}:{port}\r\n"
+        self._begun: dict[tuple[str, str], bytes] = {}
+        self._heads = KnownHeads()
         self._kept: _Connection | None = None
         self.requests = 0
 
@@ -78,10 +91,32 @@ class HttpClient:
         Raises:
             HostFault: this machine has no socket, port or memory left.
         """
-        self.requests += 1
-        with trio.move_on_after(self._limits.answer_seconds):
-            return await self._ask(self._message(request))
-        return NoResponse(Trouble.TIMEOUT, f"no complete answer within {self._limits.answer_seconds:g} s")
+        return await self.ask_all(_single(request))
+
+    async def ask_all(self, game: Generator[Request, Answer, T]) -> T:
+        """Send what the generator yields, one request after the other, and send it the answers; returns what it returns. Raises as :meth:`ask`.
+
+        Every answer has the whole limit, and at most :data:`SLACK` of it more: a scope for each would cost a fifth of a request and moving the deadline of one
+        scope a tenth, so it is moved ahead, and only when an answer's own deadline has passed it.
+        """
+        seconds = self._limits.answer_seconds
+        try:
+            request = next(game)
+            while True:
+                with trio.CancelScope() as scope:
+                    moved = 0.0
+                    # Once cancelled a scope is of no more use, also when the answer came with the deadline and counts.
+                    while not scope.cancel_called:
+                        self.requests += 1
+                        due = trio.current_time() + seconds
+                        if due > moved:
+                            scope.deadline = moved = due + seconds * SLACK
+                        request = game.send(await self._ask(self._message(request)))
+                if scope.cancelled_caught:
+                    request = game.send(NoResponse(Trouble.TIMEOUT, f"no complete answer within {seconds:g} s"))
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
     async def _ask(self, message: bytes) -> Answer:
         """Use the kept connection; when the server had closed it, a fresh one.
@@ -110,26 +145,55 @@ class HttpClient:
     async def _converse(self, connection: _Connection, message: bytes) -> Answer | None:
         """Send, read one answer, keep the connection if it is good for more. None when it ended before the first byte. However this ends, cancelled
         included, the connection is either whole or closed."""
-        reader = ResponseReader(self._limits.sizes)
         try:
-            await connection.send(message)
-            answer = await connection.read_into(reader)
-            if reader.reusable:
+            if rest := connection.send(message):
+                await connection.send_all(rest)
+            first = await connection.read()
+            if not first:
+                return None
+            answer, reusable = self._heads.recall(first) or await self._read(connection, first)
+            if reusable:
                 self._kept = connection
             return answer
         finally:
             if self._kept is not connection:
                 connection.close()
 
+    async def _read(self, connection: _Connection, data: bytes) -> tuple[Answer, bool]:
+        """Read on until there is an answer, and whether the connection can be kept.
+
+        Between two reads that need no wait the other tasks get their turn, but not the deadline: what had arrived in time is read even if this process was
+        slow to look, and the size limits bound how long that can go on.
+        """
+        reader = ResponseReader(self._limits.sizes)
+        answer = reader.feed(data)
+        if answer is not None:
+            self._heads.learn(data, reader)
+        try:
+            while answer is None:
+                await trio.lowlevel.cancel_shielded_checkpoint()
+                data = await connection.read_on()
+                answer = reader.feed(data) if data else reader.end()
+        except OSError as error:
+            return _cut_short(reader, error), False
+        return answer, reader.reusable
+
     def _message(self, request: Request) -> bytes:
         """The request's bytes. No Accept-Encoding, no Expect: nothing is asked for that a plain server could get wrong."""
+        begun = self._begun.get((request.method, request.path))
+        if begun is None:
+            begun = f"{request.method} {request.path} HTTP/1.1\r\n{self._host_line}Accept: */*\r\n".encode()
+            if len(self._begun) < REMEMBERED:
+                self._begun[request.method, request.path] = begun
         body = request.payload()
-        head = f"{request.method} {request.path} HTTP/1.1\r\n{self._host_line}Accept: */*\r\n"
         if body is not None:
-            return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-        if request.method in METHODS_WITH_BODY:
-            head += "Content-Length: 0\r\n"
-        return f"{head}\r\n".encode()
+            return b"%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (begun, len(body), body)
+        return begun + (b"Content-Length: 0\r\n\r\n" if request.method in METHODS_WITH_BODY else b"\r\n")
+
+
+def _single(request: Request) -> Generator[Request, Answer, Answer]:
+    answer = yield request
+    return answer
 
 
 class _Connection:
@@ -137,22 +201,29 @@ class _Connection:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
 
     def close(self) -> None:
         self._sock.close()
 
     def is_quiet(self) -> bool:
         """Whether the connection is open and holds nothing unread."""
-        try:
-            self._sock.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
+        return not self._poll.poll(0)
 
-    async def send(self, message: bytes) -> None:
-        """Send all of it. A server that stops listening may have answered already, so that is no error: reading will tell."""
+    def send(self, message: bytes) -> bytes | None:
+        """Send what can be sent without waiting; what is left, None for nothing. A server that stops listening may have answered already, so that is no
+        error: reading will tell."""
+        try:
+            sent = self._sock.send(message)
+        except BlockingIOError:
+            return message
+        except OSError:
+            return None
+        return message[sent:] if sent < len(message) else None
+
+    async def send_all(self, message: bytes) -> None:
+        """Send all of it, waiting as often as it takes."""
         rest = memoryview(message)
         while rest:
             try:
@@ -162,27 +233,24 @@ class _Connection:
             except OSError:
                 return
 
-    async def read_into(self, reader: ResponseReader) -> Answer | None:
-        """Feed the reader until it answers. None when the connection ended before the first byte.
+    async def read(self) -> bytes:
+        """The first bytes of an answer, none when the connection ended or broke before it. Waits first, since no server is that quick."""
+        while True:
+            await self._readable()
+            try:
+                return self._sock.recv(READ_BYTES)
+            except BlockingIOError:
+                continue
+            except OSError:
+                return b""
 
-        Waiting is where a cancellation or deadline takes effect. Between two reads that need no wait the other tasks get their turn, but not the deadline: what
-        had arrived in time is read even if this process was slow to look, and the size limits bound how long that can go on.
-        """
-        await self._readable()
+    async def read_on(self) -> bytes:
+        """More bytes, none when the connection ended; raises OSError when it broke. Waits if it has to: there a cancellation or deadline takes effect."""
         while True:
             try:
-                data = self._sock.recv(READ_BYTES)
+                return self._sock.recv(READ_BYTES)
             except BlockingIOError:
                 await self._readable()
-                continue
-            except OSError as error:
-                return _cut_short(reader, error)
-            if not data:
-                return reader.end() if reader.received else None
-            answer = reader.feed(data)
-            if answer is not None:
-                return answer
-            await trio.lowlevel.cancel_shielded_checkpoint()
 
     async def _readable(self) -> None:
         if QUICKACK is not None:
@@ -190,10 +258,8 @@ class _Connection:
         await trio.lowlevel.wait_readable(self._sock)
 
 
-def _cut_short(reader: ResponseReader, error: OSError) -> NoResponse | None:
+def _cut_short(reader: ResponseReader, error: OSError) -> NoResponse:
     """What a connection that broke means: a body that ends with its connection is not complete when that was reset."""
-    if not reader.received:
-        return None
     return NoResponse(Trouble.CLOSED, f"the connection broke in the middle of the answer ({_reason(error)}; {reader.received} bytes came)")
 
 
@@ -217,18 +283,44 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
 
 
-async def _dial(address: tuple[str, int]) -> _Connection | NoResponse:
+async def _dial(address: tuple[str, int]) -> _Connection:
     """Connect; raises OSError."""
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))
     try:
         sock.setblocking(False)  # noqa: FBT003 (the standard library's signature)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        await trio.socket.from_stdlib_socket(sock).connect(address)
+        if _is_numeric(family, address[0]):
+            await _reach(sock, address)
+        else:
+            await trio.socket.from_stdlib_socket(sock).connect(address)
         if sock.getsockname() == sock.getpeername():
             # A closed port among the ephemeral ones can be picked as our own: TCP then connects the socket to itself.
             raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+        return _Connection(sock)
     except BaseException:
         sock.close()
         raise
-    return _Connection(sock)
+
+
+async def _reach(sock: socket.socket, address: tuple[str, int]) -> None:
+    """Connect to a numeric address; raises OSError. On this host that is done at once, though the system does not say so, and worth no turn of the loop."""
+    code = sock.connect_ex(address)
+    if code == errno.EINPROGRESS:
+        done = select.poll()
+        done.register(sock, select.POLLOUT)
+        if not done.poll(0):
+            await trio.lowlevel.wait_writable(sock)
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if code:
+        raise OSError(code, os.strerror(code))
+
+
+@lru_cache(maxsize=1024)
+def _is_numeric(family: int, host: str) -> bool:
+    """Whether there is no name to look up, which may take its time."""
+    try:
+        socket.inet_pton(family, host)
+    except OSError:
+        return False
+    return True

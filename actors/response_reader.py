@@ -17,6 +17,14 @@ import httptools
 
 from stamina.exchange import Answer, NoResponse, Response, Trouble
 
+KNOWN: Final = 512
+"""How many heads are remembered for a server."""
+
+KNOWN_BYTES: Final = 512
+"""Longer heads are not remembered."""
+
+_EMPTY_LINE: Final = b"\r\n\r\n"
+
 NO_CONTENT: Final = frozenset({204, 304})
 """Statuses whose responses end with their headers, whatever these claim."""
 
@@ -33,6 +41,49 @@ class SizeLimits:
 
 
 SIZES: Final = SizeLimits()
+
+
+@attrs.frozen
+class Head:
+    """What the head of a response decides: its status, how many bytes of body follow, and whether the connection can carry another response."""
+
+    status: int
+    length: int
+    reusable: bool
+
+
+@attrs.define
+class KnownHeads:
+    """What the parser made of heads that it has seen. A server says the same ones over and over, and the same bytes always mean the same.
+
+    Only for responses that arrive whole and end with their Content-Length, or have no body: there the head alone decides about everything else.
+    """
+
+    _known: dict[bytes, Head] = attrs.field(factory=dict, init=False)
+
+    def recall(self, data: bytes) -> tuple[Response, bool] | None:
+        """The response that ``data``, the first bytes on the connection since the request, is when its head is known and nothing is missing or left over; and
+        whether the connection can carry another one."""
+        end = data.find(_EMPTY_LINE) + len(_EMPTY_LINE)
+        head = self._known.get(data[:end])
+        if head is None or head.length != len(data) - end:
+            return None
+        return Response(head.status, data[end:]), head.reusable
+
+    def learn(self, data: bytes, reader: ResponseReader) -> None:
+        """Remember the head of a response that ``reader`` made of ``data`` in one piece, if such a head decides about everything."""
+        found = data.find(_EMPTY_LINE, 0, KNOWN_BYTES)
+        end = found + len(_EMPTY_LINE)
+        # Bare line feeds are line ends to the parser: with them the first empty line may be another one.
+        if found < 0 or data.count(b"\n", 0, end) != data.count(b"\r\n", 0, end):
+            return
+        head = reader.deciding_head(len(data) - end)
+        if head is None:
+            return
+        if len(self._known) >= KNOWN:
+            # Dates and tags make new heads all the time; the oldest are of no use any more.
+            self._known.clear()
+        self._known[data[:end]] = head
 
 
 class ResponseReader:
@@ -85,6 +136,13 @@ class ResponseReader:
             return self._refused(Trouble.CLOSED, "the server closed the connection without an answer")
         part = "body" if self._in_body else "headers"
         return self._refused(Trouble.CLOSED, f"the server closed the connection in the middle of the answer's {part} ({self.received} bytes came)")
+
+    def deciding_head(self, rest: int) -> Head | None:
+        """The head, if it decided that the body is the ``rest`` bytes that came behind it, no more and no less."""
+        if not self._done or self._coding is not None or len(self._body) != rest:
+            return None
+        says = b"0" if self._status in NO_CONTENT else self._length
+        return Head(self._status, rest, self._reusable) if says is not None and says.isdigit() and int(says) == rest else None
 
     def _parse(self, data: bytes) -> str | None:
         """Feed the parser; one phrase when it objects."""

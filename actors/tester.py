@@ -55,9 +55,5 @@ async def time_suite(suite: Suite, address: tuple[str, int], limits: TesterLimit
     begun = trio.current_time()
     game = playing(suite, Patience(limits.timeouts_in_a_row, limits.refusals_in_a_row))
     with HttpClient(address, ClientLimits(limits.answer_seconds, limits.sizes)) as client:
-        try:
-            request = next(game)
-            while True:
-                request = game.send(await client.ask(request))
-        except StopIteration as end:
-            return SuiteRun(end.value, client.requests, trio.current_time() - begun)
+        verdict = await client.ask_all(game)
+    return SuiteRun(verdict, client.requests, trio.current_time() - begun)

@@ -67,7 +67,7 @@ class Response:
     def json(self) -> Json:
         """The body as JSON, :data:`NOT_JSON` when it is none. NaN and Infinity are not JSON; what is nested more than :data:`MAX_DEPTH` deep counts as none."""
         try:
-            value = _DECODER.decode(self.body.decode(json.detect_encoding(self.body), "surrogatepass"))
+            value = _decode(self.body.decode(_encoding(self.body), "surrogatepass"))
         except (ValueError, RecursionError):
             return NOT_JSON
         return NOT_JSON if self._may_be_deep() and isinstance(value, (dict, list)) and _is_deep(value) else value
@@ -84,6 +84,21 @@ def _refuse_constant(name: str) -> Json:
 # Made once: json.dumps and json.loads make new ones at each call that names an option, and a suite has hundreds of bodies.
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant)
+_OPENING: Final = (b"{", b"[")
+
+
+def _encoding(body: bytes) -> str:
+    """As :func:`json.detect_encoding` has it. An opening bracket and no NUL behind it leave only one."""
+    return "utf-8" if body[:1] in _OPENING and body[1:2] != b"\0" else json.detect_encoding(body)
+
+
+def _decode(text: str) -> Json:
+    """The value; raises ValueError. The decoder's own way looks for white space around it with regular expressions, and for most bodies there is none."""
+    if text[:1] in "[{":
+        value, end = _DECODER.raw_decode(text)
+        if end == len(text):
+            return value
+    return _DECODER.decode(text)
 
 
 def _is_deep(value: Json) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import Final
 
 import pytest
 import trio
+import trio.testing
 
 from actors.http_client import ClientLimits, HttpClient
 from stamina.errors import HostFault
@@ -49,6 +50,14 @@ async def ask(address: tuple[str, int], *requests: Request) -> list[Answer]:
     """The answers of one client, which has all the time it needs."""
     with HttpClient(address, PATIENT) as client:
         return [await client.ask(request) for request in requests]
+
+
+def several(times: int) -> Generator[Request, Answer, list[Answer]]:
+    """Ask the same again and again; the answers."""
+    answers: list[Answer] = []
+    while len(answers) < times:
+        answers.append((yield GET))
+    return answers
 
 
 async def sent(request: Request) -> bytes:
@@ -219,6 +228,23 @@ async def test_a_late_answer_is_not_taken_for_the_next_requests() -> None:
 
     assert isinstance(late, NoResponse)
     assert (late.trouble, after) == (Trouble.TIMEOUT, OK)
+
+
+async def test_each_answer_has_the_whole_limit(mock_clock: trio.testing.MockClock) -> None:
+    """However long those before it took, and whether or not one of them was late."""
+    pauses = iter([0.6, 0.9, 0.9, 1.5, 0.9, 0.9])
+
+    async def act(peer: Peer, connection: int, request: int) -> None:
+        mock_clock.jump(next(pauses))
+        await trio.lowlevel.checkpoint()
+        await peer.send(HONEST)
+
+    async with serving(Recorder(act)) as address:
+        with HttpClient(address, ClientLimits(answer_seconds=1)) as client:
+            answers = await client.ask_all(several(6))
+
+    late = NoResponse(Trouble.TIMEOUT, "no complete answer within 1 s")
+    assert answers == [OK, OK, OK, late, OK, OK]
 
 
 async def test_cancelling_leaves_a_client_that_can_go_on() -> None:

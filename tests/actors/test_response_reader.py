@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.response_reader import ResponseReader, SizeLimits
+from actors.response_reader import KNOWN, KNOWN_BYTES, KnownHeads, ResponseReader, SizeLimits
 from stamina.exchange import Answer, NoResponse, Response, Trouble
 
 LIMITS: Final = SizeLimits(head_bytes=2000, body_bytes=2000)
@@ -165,3 +165,97 @@ def test_the_beginning_of_garbage_is_shown() -> None:
     assert isinstance(answer, NoResponse)
     assert "b'<html>\\x00" in answer.detail
     assert len(answer.detail) < 250
+
+
+LINES: Final = (
+    b"Content-Length: 0",
+    b"Content-Length: 5",
+    b"content-length:5 ",
+    b"Content-Length: 05",
+    b"Content-Length: 7\nX: y",
+    b"Content-Length: 5\n",
+    b"Transfer-Encoding: chunked",
+    b"Transfer-Encoding: gzip",
+    b"Connection: close",
+    b"Connection: keep-alive",
+    b"X-Folded: a\r\n b",
+    b"X: y",
+)
+STATUS_LINES: Final = (
+    b"HTTP/1.1 200 OK",
+    b"HTTP/1.1 404",
+    b"HTTP/1.0 200 OK",
+    b"HTTP/1.1 204 No Content",
+    b"HTTP/1.1 304 Not Modified",
+    b"HTTP/1.1 100 Continue",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK",
+    b"HTTP/1.1 101 Switching",
+    b"HTTP/1.1 2OO OK",
+)
+HEADS = st.builds(
+    lambda first, lines: b"\r\n".join((first, *lines)) + b"\r\n\r\n",
+    st.sampled_from(STATUS_LINES),
+    st.lists(st.sampled_from(LINES), max_size=3),
+)
+BODIES = st.sampled_from(
+    (b"", b"hello", b"HELLO", b"hello\n\n", b"he\r\n\r\n", b"\r\n\r\n!", b"0\r\n\r\n", b"hell", b"hello!", b"helloHTTP/1.1 200 OK\r\n\r\n")
+)
+
+
+def learned(*samples: bytes) -> KnownHeads:
+    """What is known after these responses, each read in one piece."""
+    heads = KnownHeads()
+    for data in samples:
+        reader = ResponseReader(LIMITS)
+        if reader.feed(data) is not None:
+            heads.learn(data, reader)
+    return heads
+
+
+@given(HEADS, BODIES, BODIES)
+def test_a_known_head_says_what_the_parser_would(head: bytes, seen: bytes, body: bytes) -> None:
+    """Whatever was learned, what is recalled is what reading gives, and so is whether the connection is good for more."""
+    known = learned(head + seen).recall(head + body)
+
+    if known is not None:
+        reader = ResponseReader(LIMITS)
+        assert (reader.feed(head + body), reader.reusable) == known
+
+
+@pytest.mark.parametrize(
+    ("data", "again", "reusable"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nworld", True),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]", False),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b"HTTP/1.1 204 No Content\r\n\r\n", True),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n", b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n", False),
+    ],
+)
+def test_plain_heads_are_learned(data: bytes, again: bytes, *, reusable: bool) -> None:
+    """The second response with the same head needs no parser."""
+    assert learned(data).recall(again) == (response(again), reusable)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
+        b"HTTP/1.1 200 OK\nConnection: close\nContent-Length: 8\n\n\r\n\r\nabcd\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: " + b"x" * KNOWN_BYTES + b"\r\n\r\nhello",
+    ],
+)
+def test_heads_that_do_not_decide_alone_are_not_learned(data: bytes) -> None:
+    """The parser reads each of these again."""
+    assert learned(data).recall(data) is None
+
+
+def test_heads_that_never_come_again_are_forgotten() -> None:
+    """A server that makes a new head each time has a bounded share of our memory."""
+    samples = [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: %d\r\n\r\n" % number for number in range(KNOWN + 1)]
+    heads = learned(*samples)
+
+    assert [heads.recall(data) for data in samples].count(None) == KNOWN
