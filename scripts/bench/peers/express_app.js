@@ -1,25 +1,23 @@
-// The bench's server on Express, as agents write it. Run: NODE_PATH=.../node_modules node express_app.js PORT
+// A recording on Express, as agents write it. Run: NODE_PATH=.../node_modules node express_app.js RECORDING PORT
+const fs = require("node:fs");
 const express = require("express");
 
-const things = new Map();
+const rounds = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
+let round = -1;
+let next = 0;
+
+// What the next request gets; see replay.py.
+function answer(request, response) {
+  if (request.path === "/reset") {
+    round = (round + 1) % rounds.length;
+    next = 0;
+  }
+  const [status, body] = rounds[round][next++] || [500, ""];
+  response.status(status).type("application/json").send(body);
+}
+
 const app = express();
 app.use(express.json());
-
-app.post("/reset", (request, response) => {
-  things.clear();
-  response.json({});
-});
-app.post("/thing", (request, response) => {
-  things.set(request.body.id, request.body);
-  response.status(201).json(request.body);
-});
-app.get("/thing/:id", (request, response) => {
-  const thing = things.get(request.params.id);
-  response.status(thing ? 200 : 404).json(thing || {});
-});
-app.patch("/thing/:id", (request, response) => {
-  const thing = Object.assign(things.get(request.params.id), request.body);
-  response.json(thing);
-});
-
-app.listen(Number(process.argv[2]), "127.0.0.1");
+app.use(answer);
+app.use((error, request, response, following) => answer(request, response));
+app.listen(Number(process.argv[3]), "127.0.0.1");

@@ -1,4 +1,4 @@
-"""The quickest server that answers the bench's suite: blocking sockets, one thread a connection, no HTTP library. Run: fast.py PORT."""
+"""The quickest server for a suite: blocking sockets, recorded bytes, no HTTP library. Each connection plays for itself. Run: fast.py RECORDING PORT."""
 
 from __future__ import annotations
 
@@ -6,66 +6,80 @@ import json
 import socket
 import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
-Things = dict[str, dict[str, object]]
+Rounds = list[list[bytes]]
+Handle = Callable[[bytes, bytes], bytes]
+"""(first line and headers, body) ► the whole response."""
+
+REASONS = {200: b"OK", 201: b"Created", 204: b"No Content"}
 
 
-def respond(status: str, value: object) -> bytes:
+def response(status: int, body: bytes) -> bytes:
     """A response's bytes."""
-    body = json.dumps(value).encode()
-    return b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), len(body), body)
+    head = b"HTTP/1.1 %d %s\r\n" % (status, REASONS.get(status, b"Refused"))
+    if status == 204:
+        return head + b"\r\n"
+    return b"%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (head, len(body), body)
 
 
-def handle(things: Things, method: str, path: str, body: bytes) -> bytes:
-    """The response to one request."""
-    if path == "/reset":
-        things.clear()
-        return respond("200 OK", {})
-    if method == "POST":
-        thing = json.loads(body)
-        things[thing["id"]] = thing
-        return respond("201 Created", thing)
-    thing = things.get(path.rpartition("/")[2])
-    if thing is None:
-        return respond("404 Not Found", {})
-    if method == "PATCH":
-        thing.update(json.loads(body))
-    return respond("200 OK", thing)
+def recorded(file: str) -> Rounds:
+    """The recording (see :mod:`replay`), as bytes."""
+    return [[response(status, body.encode()) for status, body in answers] for answers in json.loads(Path(file).read_text())]
 
 
-def read_request(connection: socket.socket) -> tuple[bytes, bytes] | None:
-    """Head and body of the next request, None at the end of the connection. Clients may send the two apart."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        piece = connection.recv(65536)
-        if not piece:
-            return None
-        data += piece
-    head, _, body = data.partition(b"\r\n\r\n")
-    _, found, rest = head.partition(b"Content-Length: ")
-    length = int(rest.partition(b"\r\n")[0]) if found else 0
-    while len(body) < length:
-        body += connection.recv(65536)
-    return head, body
+def player(rounds: Rounds) -> Handle:
+    """Answers the requests of one connection."""
+    number, answers, following = -1, rounds[0], 0
+
+    def handle(head: bytes, body: bytes) -> bytes:
+        nonlocal number, answers, following
+        if head.startswith(b"POST /reset "):
+            number = (number + 1) % len(rounds)
+            answers, following = rounds[number], 0
+        following += 1
+        return answers[following - 1]
+
+    return handle
 
 
-def serve(connection: socket.socket) -> None:
-    """Answer one connection's requests until it ends; its things are its own, so that many suites can play at once."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    things: Things = {}
-    while request := read_request(connection):
-        head, body = request
-        method, path, _ = head.decode().split(" ", 2)
-        connection.sendall(handle(things, method, path, body))
-    connection.close()
+def serve(connection: socket.socket, handle: Handle) -> None:
+    """Answer one connection's requests until it ends. Clients may send head and body apart."""
+    with connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        data = b""
+        while True:
+            while (end := data.find(b"\r\n\r\n")) < 0:
+                if not (piece := connection.recv(65536)):
+                    return
+                data += piece
+            head, body = data[: end + 2], data[end + 4 :]
+            length = content_length(head)
+            while len(body) < length:
+                body += connection.recv(65536)
+            connection.sendall(handle(head, body[:length]))
+            data = body[length:]
+
+
+def content_length(head: bytes) -> int:
+    """0 when none is given."""
+    _, found, rest = head.lower().partition(b"\r\ncontent-length:")
+    return int(rest.partition(b"\r\n")[0]) if found else 0
+
+
+def listen(port: int, each: Callable[[], Handle]) -> None:
+    """One thread a connection, for ever."""
+    with socket.create_server(("127.0.0.1", port), backlog=1024) as listener:
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=serve, args=(connection, each()), daemon=True).start()
 
 
 def main() -> None:
-    """Serve on the port in the first argument."""
-    with socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=1024) as listener:
-        while True:
-            connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+    """Serve the recording on the port."""
+    rounds = recorded(sys.argv[1])
+    listen(int(sys.argv[2]), lambda: player(rounds))
 
 
 if __name__ == "__main__":

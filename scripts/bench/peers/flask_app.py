@@ -1,45 +1,25 @@
-"""The bench's server on Flask's own server, as agents run it. Run: flask_app.py PORT."""
+"""A recording on Flask's own server, as agents run it. Run: flask_app.py RECORDING PORT."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
 
-from flask import Flask, request
+from flask import Flask, Response, request
+from replay import Replay
 
-THINGS: dict[str, dict[str, Any]] = {}
+REPLAY = Replay(sys.argv[1])
 app = Flask(__name__)
 
 
-@app.post("/reset")
-def reset() -> dict[str, Any]:
-    """Forget everything."""
-    THINGS.clear()
-    return {}
-
-
-@app.post("/thing")
-def create() -> tuple[dict[str, Any], int]:
-    """Store a thing."""
-    thing = request.get_json()
-    THINGS[thing["id"]] = thing
-    return thing, 201
-
-
-@app.get("/thing/<key>")
-def read(key: str) -> tuple[dict[str, Any], int]:
-    """A thing, or 404."""
-    return (THINGS[key], 200) if key in THINGS else ({}, 404)
-
-
-@app.patch("/thing/<key>")
-def update(key: str) -> dict[str, Any]:
-    """Change a thing."""
-    THINGS[key].update(request.get_json())
-    return THINGS[key]
+@app.route("/<path:path>", methods=["GET", "POST", "PATCH", "DELETE"])
+def answer(path: str) -> Response:
+    """Parse the request's body, say what the recording says."""
+    request.get_json(silent=True)
+    status, body = REPLAY.answer(request.path)
+    return Response(body, status, mimetype="application/json")
 
 
 if __name__ == "__main__":
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    app.run("127.0.0.1", int(sys.argv[1]), threaded=True)
+    app.run("127.0.0.1", int(sys.argv[2]), threaded=True)
