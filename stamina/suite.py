@@ -11,7 +11,8 @@ from stamina.exchange import Answer, Request
 
 Target: TypeAlias = tuple[str, ...]
 """What in the state something is about: ``("field", "Dog", "age")``, ``("entity", "Dog")``, ``("action", "Dog", "approve")``,
-``("analytics", "Dog", "age", "avg")``, ``("retired-segment", "dog")``, ``("retired-field", "Dog", "age")``, ``("server",)`` …"""
+``("analytics", "Dog", "age", "avg")``, ``("retired-segment", "dog")``, ``("retired-field", "Dog", "age")``, ``("retired", "Dog")`` (all that it lost),
+``("server",)`` …"""
 
 
 class Expectation(Protocol):

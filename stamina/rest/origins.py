@@ -59,6 +59,9 @@ class Origins:
                 return 0
             case ("retired-segment", segment, *_):
                 return self._segments[segment]
+            case ("retired", entity):
+                owner = self._owners[entity]
+                return max((since for key, since in owner.members.items() if key[0].startswith("retired-")), default=owner.since)
             case (kind, entity, *rest):
                 owner = self._owners[entity]
                 return owner.members.get((kind, *rest), owner.since)

@@ -7,6 +7,8 @@ suite draws the first number of each entity.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -155,9 +157,10 @@ def inside(field: Field) -> tuple[Probe, ...]:
     match field.type:
         case StringType(low, high):
             return tuple(Probe(_exactly(size), f"{name} of length {size} is allowed") for size in dict.fromkeys((low or 0, high)) if size is not None)
-        case IntegerType(low, high) | FloatType(low, high):
-            zero = (0,) if (low is None or low <= 0) and (high is None or high >= 0) else ()
-            return tuple(Probe(value, f"{name} = {value} is allowed") for value in dict.fromkeys((low, high, *zero)) if value is not None)
+        case IntegerType(low, high):
+            return _numbers_inside(name, (_zero(low, high), low, high))
+        case FloatType(low, high):
+            return _numbers_inside(name, _floats_inside(low, high))
         case DatetimeType(low, high):
             bounds = [value for value in dict.fromkeys((low, high)) if value is not None]
             return tuple(Probe(value, f"{name} = {value} is allowed") for value in bounds or (_ordinary(field.type, 5),))
@@ -167,6 +170,38 @@ def inside(field: Field) -> tuple[Probe, ...]:
             return Probe(False, f"{name} = false is a value"), Probe(True, f"{name} = true is allowed")  # noqa: FBT003
         case _:
             return ()
+
+
+def _numbers_inside(name: str, values: Iterable[float | None]) -> tuple[Probe, ...]:
+    """Zero first, for it is false where a server asks whether there is a value at all."""
+    return tuple(Probe(value, f"{name} = {value} is allowed") for value in dict.fromkeys(values) if value is not None)
+
+
+def _zero(low: float | None, high: float | None) -> int | None:
+    return 0 if (low is None or low <= 0) and (high is None or high >= 0) else None
+
+
+def _floats_inside(low: float | None, high: float | None) -> tuple[float | None, ...]:
+    """Zero and the bounds. One of the values is a whole number without a point where there is one, for a float takes those too (V1)."""
+    zero = _zero(low, high)
+    if zero is not None:
+        return zero, low, high
+    whole = [int(bound) for bound in (low, high) if bound is not None and bound == int(bound)][:1] or _whole(low, high)
+    return *whole, *(bound for bound in (low, high) if bound not in whole)
+
+
+def _whole(low: float | None, high: float | None) -> list[int]:
+    """A whole number within bounds that exclude zero, if there is one."""
+    found = math.ceil(low) if low is not None and low > 0 else math.floor(high) if high is not None else 0
+    return [found] if (low is None or found >= low) and (high is None or found <= high) else []
+
+
+def verbatim(kind: StringType, number: int) -> str:
+    """A string that does not survive trimming, collapsing, folding of case or escaping, as far as there is room (H8)."""
+    text = f" A  {_text(StringType(), number)} \"'\\%<&> "
+    if kind.max_length is not None and len(text) > kind.max_length:
+        text = ("", "A", "A&", "A  ", "A&  ")[min(kind.max_length, 4)]
+    return text.rjust(kind.min_length or 0, ".")
 
 
 def outside(field: Field) -> tuple[Probe, ...]:
@@ -195,33 +230,24 @@ def _beyond(name: str, low: float | None, high: float | None, step: float) -> tu
 
 @lru_cache(maxsize=512)
 def _exactly(size: int) -> str:
-    """A string of this length that does not survive trimming or collapsing: two blanks inside, no blank at either end."""
-    return ("w  " + _PADDING * (1 + size // len(_PADDING)))[: size - 1] + "z" if size else ""
+    """A string of this length that does not survive collapsing, folding of case or escaping: two blanks inside, no blank at either end."""
+    return ("W  &" + _PADDING * (1 + size // len(_PADDING)))[: size - 1] + "Z" if size else ""
 
 
 def wrong(field: Field, number: int) -> tuple[Probe, ...]:
     """Values of the wrong type or form; each is chosen so that a server that converted it would find it within the bounds (V1, V2, V4, V5).
 
-    The first ones are the conversions that languages offer. ``number`` picks among those that show the same.
+    Each shows another fault. ``number`` picks among values that show the same, so that over many fields all of them are sent.
     """
-    value = ordinary(field, number)
-    probes = _wrong(field, value, number)
-    if isinstance(field.type, EnumType | DatetimeType):
-        return probes
-    container: Json = [value] if number % 2 else {"value": value}
-    return (*probes, Probe(container, f"{field.name} is an {'array' if number % 2 else 'object'}"))
-
-
-def _wrong(field: Field, value: Json, number: int) -> tuple[Probe, ...]:
-    name = field.name
+    name, value = field.name, ordinary(field, number)
     match field.type:
         case StringType():
-            return Probe(_number_like(field.type), f"{name} is a number"), Probe(True, f"{name} is a boolean")  # noqa: FBT003
-        case IntegerType():
-            half = value + 0.5 if field.type.maximum is None or value < field.type.maximum else value - 0.5
-            return Probe(str(value), f"{name} is a string"), Probe(True, f"{name} is a boolean"), Probe(half, f"{name} has a fraction")  # noqa: FBT003
+            return Probe(_number_like(field.type), f"{name} is a number"), _no_text(name, value, number)
+        case IntegerType(_, high):
+            half = value + 0.5 if high is None or value < high else value - 0.5
+            return Probe(str(value), f"{name} is a string"), _boolean(field), Probe(half, f"{name} has a fraction")
         case FloatType():
-            return Probe(str(value), f"{name} is a string"), Probe(_boolean_in(field.type), f"{name} is a boolean")
+            return Probe(str(value), f"{name} is a string"), _boolean(field)
         case BooleanType():
             return Probe(json.dumps(value), f"{name} is a string"), Probe(number % 2, f"{name} is a number")
         case DatetimeType():
@@ -232,8 +258,18 @@ def _wrong(field: Field, value: Json, number: int) -> tuple[Probe, ...]:
             return ()
 
 
-def _boolean_in(kind: FloatType) -> bool:
-    return not (kind.maximum is not None and kind.maximum < 1)
+def _no_text(name: str, value: Json, number: int) -> Probe:
+    """What is no string, nor a number."""
+    if number % 3 == 0:
+        return Probe(True, f"{name} is a boolean")  # noqa: FBT003
+    return Probe([value], f"{name} is an array") if number % 3 == 1 else Probe({"value": value}, f"{name} is an object")
+
+
+def _boolean(field: Field) -> Probe:
+    """The boolean that is within the bounds once it is taken for 1 or 0."""
+    assert isinstance(field.type, IntegerType | FloatType)
+    low, high = field.type.minimum, field.type.maximum
+    return Probe((low is None or low <= 1) and (high is None or high >= 1), f"{field.name} is a boolean")
 
 
 def _number_like(kind: StringType) -> int:
@@ -245,23 +281,46 @@ def _number_like(kind: StringType) -> int:
 def _wrong_choices(name: str, kind: EnumType, number: int) -> tuple[Probe, ...]:
     chosen = kind.values[number % len(kind.values)]
     cased = next((text for text in (chosen.upper(), chosen.capitalize()) if text not in kind.values), None)
-    unknown = tuple(text for text in (f"{chosen}_x", chosen[:-1] if number % 2 else "") if text not in kind.values)
+    unknown, another = [text for text in ((chosen[:-1], "", f"{chosen}_x")[number % 3], f"{chosen}_y", f"{chosen}_z", "q_q", "r_r") if text not in kind.values][
+        :2
+    ]
     return (
-        *(() if cased is None else (Probe(cased, f"{name} = {cased} has the wrong case"),)),
-        *(Probe(text, f"{name} = {json.dumps(text)} is not among the allowed values") for text in unknown),
+        Probe(unknown, f"{name} = {json.dumps(unknown)} is not among the allowed values"),
+        Probe(another, f"{name} = {another} is not among the allowed values") if cased is None else Probe(cased, f"{name} = {cased} has the wrong case"),
         Probe(number % len(kind.values), f"{name} is a number"),
     )
 
 
 def _wrong_instants(name: str, kind: DatetimeType, value: str, number: int) -> tuple[Probe, ...]:
     day, time = value.split(" ")
-    forms = (f"{day}T{time}", day, f"{value}Z", f"{value}.000", value[:-3], value.replace("-", "/"), f"{value}\n", f" {value}", f"{day} 24:00:00")
-    return (
-        Probe(forms[number % len(forms)], f"{name} is not an instant in the form YYYY-MM-DD hh:mm:ss"),
-        Probe(f"{int(day[:4])}-{int(day[5:7])}-{int(day[8:])} 1:2:3", f"{name} has digits missing"),
-        Probe(_impossible(kind), f"{name} is no instant of the calendar"),
-        Probe(20240131, f"{name} is a number"),
+    forms = (
+        *(f"{day}T{time}", day, f"{value}Z", f"{value}.000", value[:-3], value.replace("-", "/"), f"{value}\n", f" {value}", f"{day} 24:00:00"),
+        *(20240131, [value]),
     )
+    form = forms[number % len(forms)]
+    return (
+        Probe(form, f"{name} is not an instant in the form YYYY-MM-DD hh:mm:ss" if isinstance(form, str) else f"{name} is no string"),
+        Probe(_impossible(kind), f"{name} is no instant of the calendar"),
+        Probe(_short_of_digits(kind, day), f"{name} has digits missing"),
+        Probe(_impossible_time(kind, day), f"{name} is no time of the day"),
+    )
+
+
+def _short_of_digits(kind: DatetimeType, day: str) -> str:
+    """An instant without its leading zeros; with them it would be within the bounds."""
+    if f"{day} 01:02:03" < (kind.earliest or ""):
+        day = (step_datetime(f"{day} 01:02:03", 86_400) or day)[:10]
+    return f"{int(day[:4])}-{int(day[5:7])}-{int(day[8:])} 1:2:3"
+
+
+@lru_cache(maxsize=4096)
+def _impossible_time(kind: DatetimeType, day: str) -> str:
+    """An instant of a real day at a time that no day has, within the bounds when compared as a string where there is one."""
+    low, high = kind.earliest or "", kind.latest or "9999"
+    days = [day, (kind.latest or day)[:10], *(text[:10] for text in (kind.latest and step_datetime(kind.latest, -86_400),) if text)]
+    minutes = (kind.earliest or "00:00:00")[-8:], (kind.latest or "00:00:00")[-8:]
+    times = ("25:61:61", "24:30:00", *(f"{time[:2]}:60:00" for time in minutes), *(f"{time[:5]}:61" for time in minutes))
+    return next((f"{day} {time}" for day in days for time in times if low <= f"{day} {time}" <= high), f"{day} 25:61:61")
 
 
 @lru_cache(maxsize=4096)

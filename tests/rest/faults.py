@@ -77,8 +77,8 @@ def _field_faults(field: Field) -> Iterator[tuple[str, str, Field]]:
     if field.default is None:
         yield "validation", "required misjudged", attrs.evolve(field, required=not field.required)
     else:
-        yield "defaults", "default not applied", attrs.evolve(field, default=None, required=False)
-        yield "defaults", "default not known, required", attrs.evolve(field, default=None, required=True)
+        yield "validation", "default not applied", attrs.evolve(field, default=None, required=False)
+        yield "validation", "default not known, required", attrs.evolve(field, default=None, required=True)
     for what, faulty in _type_faults(kind):
         yield "validation", what, attrs.evolve(field, type=faulty)
 
@@ -479,16 +479,16 @@ def numbers_for_booleans(truth: Truth, request: Request) -> Response:
 
 BEHAVIOURS: tuple[tuple[Behaviour, str], ...] = (
     (coercing, "validation"),
-    (put_like_patch, "crud"),
+    (put_like_patch, "many"),
     (half_applied_patch, "validation"),
-    (post_before_check, "validation"),
+    (post_before_check, "crud"),
     (duplicate_overwrites, "crud"),
     (patch_unvalidated, "validation"),
     (no_cascade, "references"),
     (cascading_delete, "references"),
     (delete_keeps, "many"),
     (delete_clears, "many"),
-    (patch_default, "defaults"),
+    (patch_default, "many"),
     (falsy_is_missing, "validation"),
     (trimming, "crud"),
     (case_folding, "validation"),

@@ -46,7 +46,7 @@ def test_a_state_misread_in_one_place_is_found(fault: tuple[str, str, State]) ->
     assert family in families_that_fail(Truth(state).handle)
 
 
-@pytest.mark.parametrize(("behaviour", "family"), [*BEHAVIOURS, (default_for_null, "defaults")], ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(("behaviour", "family"), [*BEHAVIOURS, (default_for_null, "validation")], ids=lambda value: getattr(value, "__name__", value))
 def test_a_server_that_behaves_wrongly_in_one_way_is_found(behaviour: Behaviour, family: str) -> None:
     assert family in families_that_fail(faulty(SHOP, behaviour))
 

@@ -33,7 +33,7 @@ from stamina.rest.changes import (
 from stamina.rest.mutants.acting import replaced
 from stamina.rest.mutants.flawed import Builder, showing, tampering
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, Operator, guarded, operator, serving, with_entity
-from stamina.rest.mutants.proofs import effect_without_force, effect_without_trace
+from stamina.rest.mutants.proofs import effect_without_force, effect_without_trace, same_but_for_order
 from stamina.rest.schema import Entity, Field, State, StringType
 from stamina.rest.semantics import Object
 from stamina.rest.suite.removed import analytics_label, analytics_path
@@ -103,7 +103,7 @@ def _no_difference(right: State, wrong: State) -> str:
     one, other = differing[0]
     if other is None or set(one.fields) != set(other.fields):
         return ""
-    return _undescribed(one, other) or _idle_effect(one, other)
+    return _undescribed(one, other) or _idle_effect(one, other) or _reordered(one, other)
 
 
 def _undescribed(right: Entity, wrong: Entity) -> str:
@@ -114,6 +114,22 @@ def _undescribed(right: Entity, wrong: Entity) -> str:
     if more and known.isdisjoint(analytics) and known.isdisjoint(action.name for action in actions):
         return "H6, H7: an endpoint may exist under a path that no text has ever described or freed"
     return ""
+
+
+def _reordered(right: Entity, wrong: Entity) -> str:
+    """The two differ in the order of an action's conditions or effects, which does not matter there."""
+    if set(right.analytics) != set(wrong.analytics) or len(right.actions) != len(wrong.actions):
+        return ""
+    why = ""
+    for action in right.actions:
+        other = wrong.find_action(action.name)
+        if other is None:
+            return ""
+        if other != action:
+            why = same_but_for_order(action, other)
+            if not why:
+                return ""
+    return why
 
 
 def _idle_effect(right: Entity, wrong: Entity) -> str:

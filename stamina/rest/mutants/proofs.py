@@ -5,8 +5,12 @@ Each proof is a sentence with its rule; the empty string is no proof. Proofs hol
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
+
+import attrs
 
 from stamina.rest.expressions import (
     Arithmetic,
@@ -39,7 +43,34 @@ OVERWRITTEN: Final = "B3: effect {} overwrites it before anything reads it"
 STAYS_NULL: Final = "B3: {} is null whenever the effect is reached, so the effect leaves its target as it is"
 ALREADY: Final = "B2, B3: the conditions hold only when {} has this value already"
 NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
+ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
+COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
+
+
+def same_but_for_order(one: Action, other: Action) -> str:
+    """Why two actions do the same that differ in the order of their conditions and effects."""
+    if attrs.evolve(one, conditions=(), effects=()) != attrs.evolve(other, conditions=(), effects=()):
+        return ""
+    if set(one.conditions) != set(other.conditions) or Counter(one.effects) != Counter(other.effects):
+        return ""
+    if one.effects == other.effects:
+        return ANY_ORDER
+    places = {effect: place for place, effect in enumerate(other.effects)}
+    moved = [(first, second) for first, second in combinations(one.effects, 2) if places[first] > places[second]]
+    return COMMUTING if len(places) == len(one.effects) and all(commute(*pair) for pair in moved) else ""
+
+
+def commute(one: Effect, two: Effect) -> bool:
+    """Whether it does not matter which of two effects comes first: neither reads or writes what the other writes, or both increment."""
+    if isinstance(one.assignment, IncrementBy) and isinstance(two.assignment, IncrementBy):
+        return not (_leads(one, two) or _leads(two, one))
+    return one.target != two.target and not _may_read(one, two) and not _may_read(two, one)
+
+
+def _leads(one: Effect, two: Effect) -> bool:
+    """Whether one effect writes the reference or list through which the other finds what it writes."""
+    return isinstance(two.scope, OnReference | OnEach) and two.scope.field == one.target
 
 
 def effect_without_trace(action: Action, index: int) -> str:

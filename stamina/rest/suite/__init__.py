@@ -17,7 +17,6 @@ from stamina.rest.schema import Action, State
 from stamina.rest.suite.actions import actions
 from stamina.rest.suite.analytics import analytics
 from stamina.rest.suite.crud import crud, server
-from stamina.rest.suite.defaults import defaults
 from stamina.rest.suite.kit import Kits, Source, kits_of, make_kit, make_kits
 from stamina.rest.suite.references import references
 from stamina.rest.suite.removed import removed, removed_segments
@@ -29,6 +28,12 @@ __all__ = ["build"]
 
 REMEMBERED: Final = 256
 """Entities, and actions, whose cases are kept, of all scenarios of this process; some ten kB each."""
+
+SMALL: Final = 2
+"""Entities of a state whose cases may be finer: what is two cases there is one elsewhere, played with fewer requests."""
+
+MANY: Final = 30
+"""Cases of a first suite at most; finer ones are made where they are no more than this."""
 
 
 class Origins(Protocol):
@@ -51,9 +56,12 @@ def build(state: State, origins: Origins, draw: Draw) -> Suite:
         BenchmarkFault: an action cannot be exercised, so the state is not valid.
     """
     kits = make_kits(state, draw)
+    found = list(_cases(kits, fine=True)) if len(state.entities) <= SMALL else []
+    if not 0 < len(found) <= MANY:
+        found = list(_cases(kits, fine=False))
     cases: list[Case] = []
     taken: set[str] = set()
-    for case in _cases(kits):
+    for case in found:
         name = _unique(case.name, taken)
         taken.add(name)
         since = origins.since(case.target)
@@ -61,12 +69,12 @@ def build(state: State, origins: Origins, draw: Draw) -> Suite:
     return Suite(tuple(cases))
 
 
-def _cases(kits: Kits) -> Iterator[Case]:
-    yield from server(kits)
+def _cases(kits: Kits, *, fine: bool) -> Iterator[Case]:
+    yield from server(kits, fine=fine)
     for kit in kits.by_name.values():
-        yield from _alone((attrs.evolve(kit.entity, actions=()), kit.number))
+        yield from _alone((attrs.evolve(kit.entity, actions=()), kit.number), fine)
         if kit.references:
-            yield from _referring(kits.around(kit, 1))
+            yield from _referring(kits.around(kit, 1, stranger=True), fine)
         around = kits.around(kit, 2) if kit.entity.actions else ()
         for action in kit.entity.actions:
             yield from _acting(around, action)
@@ -77,17 +85,17 @@ def _cases(kits: Kits) -> Iterator[Case]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _alone(source: Source) -> tuple[Case, ...]:
+def _alone(source: Source, fine: bool) -> tuple[Case, ...]:  # noqa: FBT001 (lru_cache keys by position and by name apart)
     """The cases that depend on one entity, its actions aside."""
     kit = make_kit(source)
-    return (*crud(kit), *validation(kit), *defaults(kit), *analytics(kit), *removed(kit))
+    return (*crud(kit, fine=fine), *validation(kit, fine=fine), *analytics(kit), *removed(kit))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _referring(sources: tuple[Source, ...]) -> tuple[Case, ...]:
+def _referring(sources: tuple[Source, ...], fine: bool) -> tuple[Case, ...]:  # noqa: FBT001
     """The cases of the first entity's references; the other entities are where they lead."""
     kits = kits_of(sources)
-    return tuple(references(make_kit(sources[0]), kits))
+    return tuple(references(make_kit(sources[0]), kits, fine=fine))
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -7,26 +7,20 @@ one set of objects shows a whole edge. What must come back is predicted by :mod:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Final
 
 import attrs
 
 from stamina.errors import BenchmarkFault
 from stamina.rest import testdata, witness
-from stamina.rest.expressions import Comparator, Comparison, Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, Quantified, SetTo, Subject
+from stamina.rest.expressions import Comparison, Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, SetTo, Subject
 from stamina.rest.schema import EnumType, Field, ReferenceListType
+from stamina.rest.semantics import view
 from stamina.rest.suite.kit import Kit, Kits, case, missing
-from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, scene_of
+from stamina.rest.suite.misreadings import Choice, Misreading, fewest, negated
+from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
 from stamina.rest.suite.variants import around, extremes, with_items, with_null, with_reference
 from stamina.rest.worlds import World
 from stamina.suite import Case, Step
-
-MAX_VARIANTS: Final = 12
-"""Scenes of one case at most, beside the first."""
-
-_NEIGHBOUR: Final = {Comparator.LT: Comparator.LE, Comparator.LE: Comparator.LT, Comparator.GT: Comparator.GE, Comparator.GE: Comparator.GT}
-"""The comparator that differs from this one at equality only."""
 
 
 def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
@@ -41,10 +35,11 @@ def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
         if world is None:
             raise BenchmarkFault(f"{kit.entity.name}.{action.name} cannot be exercised, so it cannot be tested (rule B5)")
         scene = scene_of(world, actors)
-        yield _succeeds(actors, scene)
-        yield _states(actors, scene)
+        rich = _enriched(actors, scene)
+        yield _succeeds(actors, rich)
+        yield _states(actors, rich)
         yield from (_condition(actors, scene, index) for index in range(len(action.conditions)))
-        yield from _special(actors, scene)
+        yield from _special(actors, rich)
 
 
 def _case(actors: Actors, kind: str, title: str, rules: tuple[str, ...], steps: Iterable[Step]) -> Case:
@@ -53,10 +48,10 @@ def _case(actors: Actors, kind: str, title: str, rules: tuple[str, ...], steps: 
 
 
 def _succeeds(actors: Actors, scene: Scene) -> Case:
-    full = _with_bystanders(actors, _enriched(actors, scene))
+    full = _with_bystanders(actors, scene)
     stage = Stage(actors)
     stage.play(full)
-    stage.look(f"what {actors.action.name} writes is written, and nothing else")
+    stage.look(f"what {actors.action.name} writes is written, and nothing else", everywhere=True)
     # Open fields at their extremes: what is not among the conditions does not count, a condition that was removed included.
     for each in extremes(actors, full, lambda candidate: _accepted(actors, candidate)):
         stage.play(each)
@@ -108,6 +103,8 @@ def _contrasts(actors: Actors) -> Iterator[Enrichment]:
     for effect in actors.action.effects:
         if isinstance(effect.assignment, SetTo):
             yield lambda scene, effect=effect, value=effect.assignment.value: _contrasted(actors, scene, effect, value)  # type: ignore[misc]
+        else:
+            yield lambda scene, effect=effect: _with_operands(actors, scene, effect)  # type: ignore[misc]
 
 
 def _contrasted(actors: Actors, scene: Scene, effect: Effect, value: object) -> Scene:
@@ -121,6 +118,18 @@ def _contrasted(actors: Actors, scene: Scene, effect: Effect, value: object) -> 
             scene = scene.changed(entity, key, {field.name: testdata.different(field, kit.number, value)})
         elif not testdata.is_plain(field) and not before:
             scene = _referring(actors, scene, (entity, key), field)
+    return scene
+
+
+def _with_operands(actors: Actors, scene: Scene, effect: Effect) -> Scene:
+    """The scene in which no operand of an effect is null on any object."""
+    entity, keys = _subjects(actors, scene, effect)
+    own = (actors.kit.entity.name, scene.acting)
+    for index, key in enumerate(keys):
+        for place, name in _operands(effect, own, (entity, key)):
+            if scene.read(*place, name) is None:
+                kit = actors.kits.by_name[place[0]]
+                scene = scene.changed(*place, {name: kit.value(kit.entity.field(name), index)})
     return scene
 
 
@@ -158,7 +167,9 @@ def _states(actors: Actors, scene: Scene) -> Case:
     field = actors.kit.entity.field(action.enum_field)
     assert isinstance(field.type, EnumType)
     here = (actors.kit.entity.name, scene.acting)
-    scenes = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in field.type.values]
+    # A refused action that moves the field nevertheless shows only where it did not stand at the target, so that comes first.
+    values = sorted(field.type.values, key=lambda value: value != action.to_value)
+    scenes = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in values]
     empty = with_null(actors, scene, here, field.name)
     return _case(
         actors,
@@ -173,15 +184,21 @@ def _one_of(values: tuple[str, ...]) -> str:
     return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
 
 
-def _played(actors: Actors, scenes: Iterable[Scene]) -> list[Step]:
-    """Enter each scene and let the action run; refused ones first, then a look at everything, then the others and another look."""
+def _played(actors: Actors, scenes: Iterable[Scene], *, look: bool = False) -> list[Step]:
+    """Enter each scene and let the action run; refused ones first, then a look at what it might have changed, then the others.
+
+    Their answers hold all that they change of the acting object; ``look`` asks for the others, too.
+    """
     stage = Stage(actors)
     refused, taken = _sorted_out(actors, scenes)
-    for group, why in ((refused, "the refused action changed nothing"), (taken, f"{actors.action.name} changed what it should")):
-        for scene in group:
-            stage.play(scene)
-        if group:
-            stage.look(why)
+    for scene in refused:
+        stage.play(scene)
+    if refused:
+        stage.look("the refused action changed nothing")
+    for scene in taken:
+        stage.play(scene)
+    if taken and look:
+        stage.look(f"{actors.action.name} changed what it should")
     return stage.steps
 
 
@@ -199,43 +216,57 @@ def _sorted_out(actors: Actors, scenes: Iterable[Scene]) -> tuple[list[Scene], l
 
 def _condition(actors: Actors, good: Scene, index: int) -> Case:
     """One condition: refused when it alone does not hold, and its edge from both sides."""
-    action, condition = actors.action, actors.action.conditions[index]
-    world = witness.failing_only(actors.kits.state, actors.kit.entity, action, index)
+    entity, action = actors.kit.entity, actors.action
+    world = witness.failing_only(actors.kits.state, entity, action, index)
     if world is None:
-        raise BenchmarkFault(f"condition {index + 1} of {actors.kit.entity.name}.{action.name} cannot fail alone (rule B5)")
-    bad = attrs.evolve(scene_of(world, actors, "c-"), label=f"condition {index + 1} does not hold")
-    edges = list(islice(around(actors, condition, bad), MAX_VARIANTS))
-    if isinstance(condition, Quantified):
-        # Items on the other side of the edge, beside items that satisfy the condition, tell ``any`` from ``all``.
-        edges.extend(islice(around(actors, condition, good), MAX_VARIANTS))
-    elif isinstance(condition, Comparison) and not _shows_edge(actors, index, condition, edges):
-        # Moving one operand upset another condition: look for objects at the edge where all others hold.
-        trials = witness.boundary(actors.kits.state, actors.kit.entity, action, index)
-        edges.extend(
-            attrs.evolve(scene_of(trial.world, actors, f"e{number}-"), label=f"at the edge of condition {index + 1}") for number, trial in enumerate(trials)
-        )
+        raise BenchmarkFault(f"condition {index + 1} of {entity.name}.{action.name} cannot fail alone (rule B5)")
+    bad = attrs.evolve(scene_of(world, actors), label=f"condition {index + 1} does not hold")
     return _case(
         actors,
         f"condition_{index + 1}",
         f"The action {action.name} is refused exactly when its condition {index + 1} does not hold, all else being right.",
         ("B1", "B2"),
-        _played(actors, (bad, *edges)),
+        _played(actors, _telling(actors, good, bad, index)),
     )
 
 
-def _shows_edge(actors: Actors, index: int, condition: Comparison, scenes: Iterable[Scene]) -> bool:
-    """Whether a server that took ``<`` for ``<=`` or the like would be found out in one of the scenes."""
-    neighbour = _NEIGHBOUR.get(condition.comparator)
-    if neighbour is None:
-        return True
-    conditions = actors.action.conditions
-    wrong = (*conditions[:index], attrs.evolve(condition, comparator=neighbour), *conditions[index + 1 :])
-    mistaken = attrs.evolve(actors, action=attrs.evolve(actors.action, conditions=wrong))
-    for scene in scenes:
-        prediction = predict(actors, scene)
-        if prediction.refusal is not predict(mistaken, scene).refusal and is_legal(actors, scene, prediction):
-            return True
-    return False
+def _telling(actors: Actors, good: Scene, bad: Scene, index: int) -> list[Scene]:
+    """The fewest scenes that tell the condition from what a server may take it for; more are looked for as long as one does not show."""
+    condition = actors.action.conditions[index]
+    scenes = [bad, *around(actors, condition, bad)]
+    choice = _fewest(actors, scenes, index)
+    if choice.hidden:
+        # Items on the other side of the edge, beside items that satisfy the condition, tell ``any`` from ``all``.
+        scenes += around(actors, condition, attrs.evolve(prefixed(good, actors.kits, "g-"), label="all conditions hold"))
+        choice = _fewest(actors, scenes, index)
+    if choice.hidden:
+        scenes += _searched(actors, index, choice.hidden)
+        choice = _fewest(actors, scenes, index)
+    return [scenes[position] for position in choice.positions]
+
+
+def _fewest(actors: Actors, scenes: list[Scene], index: int) -> Choice:
+    entity = actors.kit.entity
+
+    def usable(position: int) -> bool:
+        return is_legal(actors, scenes[position], predict(actors, scenes[position]))
+
+    views = [view(scene.store[entity.name][scene.acting], scene.store, entity) for scene in scenes]
+    return fewest(actors.action, index, views, usable)
+
+
+def _searched(actors: Actors, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
+    """Scenes in which a condition holds and a misreading of it does not, or the other way round: moving one operand alone upset another condition."""
+    state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    worlds: list[World | None] = []
+    for wrong in (each.condition for each in hidden if each.condition is not None):
+        holding = attrs.evolve(action, conditions=(*action.conditions, negated(wrong)))
+        failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
+        worlds.append(witness.succeeding(state, entity, holding) or witness.failing_only(state, entity, failing, index))
+    if None in worlds and isinstance(action.conditions[index], Comparison):
+        worlds += [trial.world for trial in witness.boundary(state, entity, action, index)]
+    for number, world in enumerate(worlds):
+        yield from _scenes(actors, world, f"e{number}-", f"beside the edge of condition {index + 1}")
 
 
 def _special(actors: Actors, scene: Scene) -> Iterator[Case]:
@@ -249,7 +280,7 @@ def _special(actors: Actors, scene: Scene) -> Iterator[Case]:
     for kind, title, rules, scenes in groups:
         taken = _sorted_out(actors, scenes)[1]
         if taken:
-            yield _case(actors, kind, title, rules, _played(actors, taken))
+            yield _case(actors, kind, title, rules, _played(actors, taken, look=True))
 
 
 def _null_operands(actors: Actors, scene: Scene) -> Iterator[Scene]:

@@ -105,13 +105,18 @@ class Kits:
         """The kit of the entity that a reference or list leads to."""
         return self.by_name[target_name(field)]
 
-    def around(self, kit: Kit, steps: int) -> tuple[Source, ...]:
-        """This entity, then those that so many references in a row lead to, without what their own cases alone depend on."""
+    def around(self, kit: Kit, steps: int, *, stranger: bool = False) -> tuple[Source, ...]:
+        """This entity, then those that so many references in a row lead to, without what their own cases alone depend on.
+
+        With ``stranger`` another one is added where it refers to none but itself.
+        """
         found, edge = {kit.entity.name: kit}, [kit]
         for _ in range(steps):
             targets = {target.entity.name: target for each in edge for target in map(self.target, each.references)}
             edge = [target for name, target in targets.items() if name not in found]
             found.update({target.entity.name: target for target in edge})
+        if stranger and len(found) == 1:
+            found.update([(name, each) for name, each in self.by_name.items() if each is not kit][:1])
         return tuple((bare(each.entity), each.number) for each in found.values())
 
 
@@ -151,14 +156,17 @@ def post(kit: Kit, body: Object, why: str = "") -> Step:
     return Step(Request("POST", kit.path, body), Stored(CREATED, kit.stored(body), (), why))
 
 
+# What must be refused changes nothing, so nothing rests on it: such steps are probes.
+
+
 def refuse_post(kit: Kit, body: Json | RawBody, why: str) -> Step:
-    """A POST that must be refused as bad input (H2)."""
-    return Step(Request("POST", kit.path, body), Status(REFUSED, why))
+    """A POST that must be refused as bad input (H2). Its id is no other's, or a server that takes it would refuse the next one for another reason."""
+    return Step(Request("POST", kit.path, body), Status(REFUSED, why), probe=True)
 
 
 def refuse_taken(kit: Kit, body: Object) -> Step:
     """A POST that must be refused because its id is taken (H3)."""
-    return Step(Request("POST", kit.path, body), Status(TAKEN, "there is an object with this id"))
+    return Step(Request("POST", kit.path, body), Status(TAKEN, "there is an object with this id"), probe=True)
 
 
 def patch(kit: Kit, body: Object, expected: Object, why: str = "") -> Step:
@@ -168,7 +176,7 @@ def patch(kit: Kit, body: Object, expected: Object, why: str = "") -> Step:
 
 def refuse_patch(kit: Kit, key: str, body: Json | RawBody, why: str) -> Step:
     """A PATCH that must be refused as bad input (H2)."""
-    return Step(Request("PATCH", kit.at(key), body), Status(REFUSED, why))
+    return Step(Request("PATCH", kit.at(key), body), Status(REFUSED, why), probe=True)
 
 
 def get(kit: Kit, expected: Object, why: str = "") -> Step:
@@ -181,16 +189,16 @@ def listing(kit: Kit, expected: Iterable[Object], why: str = "") -> Step:
     return Step(Request("GET", kit.path), Listed(tuple(expected), (), why))
 
 
-def delete(kit: Kit, key: str) -> Step:
+def delete(kit: Kit, key: str, why: str = "") -> Step:
     """A DELETE that must succeed."""
-    return Step(Request("DELETE", kit.at(key)), Status(DELETED))
+    return Step(Request("DELETE", kit.at(key)), Status(DELETED, why))
 
 
 def missing(method: str, path: str, why: str, body: Json | NoBody = NO_BODY) -> Step:
     """A request that must be answered with 404."""
-    return Step(Request(method, path, body), Status(MISSING, why))
+    return Step(Request(method, path, body), Status(MISSING, why), probe=True)
 
 
 def result(path: str, expected: Fraction | int | None, why: str) -> Step:
     """An analytics request and its exact result (A1)."""
-    return Step(Request("GET", path), Result(None if expected is None else Fraction(expected), why))
+    return Step(Request("GET", path), Result(None if expected is None else Fraction(expected), why), probe=True)

@@ -14,6 +14,7 @@ from stamina.exchange import Json, Request
 from stamina.rest import semantics, testdata
 from stamina.rest.candidates import tame
 from stamina.rest.checks import OK, UNMET, WRONG_STATE, Status, Stored
+from stamina.rest.expressions import OnThis
 from stamina.rest.schema import Action, Field
 from stamina.rest.semantics import Refusal, Store
 from stamina.rest.suite.kit import Kit, Kits, Object, create, listing, target_name
@@ -106,6 +107,14 @@ def _prefixed(kit: Kit, fields: Object, prefix: str) -> Object:
     return news
 
 
+def prefixed(scene: Scene, kits: Kits, prefix: str) -> Scene:
+    """The scene with a prefix to all ids."""
+    for entity, objects in scene.store.items():
+        for key in objects:
+            scene = scene.renamed(kits, entity, key, prefix + key)
+    return attrs.evolve(scene, acting=prefix + scene.acting)
+
+
 def predict(actors: Actors, scene: Scene) -> Prediction:
     """What the action does in the scene (B1-B3)."""
     store: Store = {entity: {key: dict(each) for key, each in objects.items()} for entity, objects in scene.store.items()}
@@ -141,6 +150,9 @@ class Stage:
 
     def __init__(self, actors: Actors) -> None:
         self._actors = actors
+        entity = actors.kit.entity
+        scopes = [effect.scope for effect in actors.action.effects]
+        self._written = {entity.name, *(target_name(entity.field(scope.field)) for scope in scopes if not isinstance(scope, OnThis))}
         self.steps: list[Step] = []
         self.store: Store = {}
 
@@ -186,10 +198,10 @@ class Stage:
             why = scene.label or f"{actors.action.name} is refused: {prediction.refusal.value}"
             self.steps.append(Step(request, Status(_REFUSED[prediction.refusal], why)))
 
-    def look(self, why: str) -> None:
-        """Read every object that the server holds (B1: nothing else was changed)."""
+    def look(self, why: str, *, everywhere: bool = False) -> None:
+        """Read the objects of the entities that the action writes, or every object that the server holds (B1: nothing else was changed)."""
         for entity, objects in self.store.items():
-            if objects:
+            if objects and (everywhere or entity in self._written):
                 self.steps.append(listing(self._actors.kits.by_name[entity], objects.values(), why))
 
     def _in_order(self, store: Store) -> list[tuple[str, dict[str, Object]]]:
@@ -215,5 +227,6 @@ class Stage:
     def _change(self, kit: Kit, current: Object, wanted: Object) -> None:
         news = {name: value for name, value in wanted.items() if value != current[name]}
         if news:
-            self.steps.append(Step(Request("PATCH", kit.at(wanted["id"]), news), Status(OK), setup=True))
+            # The answer holds the whole object: what an action changed that was refused before, or failed to store, shows here.
             self.store[kit.entity.name][wanted["id"]] = {**current, **news}
+            self.steps.append(Step(Request("PATCH", kit.at(wanted["id"]), news), Stored(OK, {**current, **news}, (), "the other fields are as they were")))

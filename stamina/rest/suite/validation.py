@@ -1,7 +1,9 @@
-"""Family ``validation``: every field takes what its rules allow and refuses what they do not, on POST and on PATCH (contract section 3).
+"""Families ``validation`` and ``defaults``: every field takes what its rules allow and refuses what they do not, on POST and on PATCH (contract section 3).
 
-One case a field. Its accepted values come first, so that the refused PATCHes act on an object that must stay as it is; each of those carries valid values for
-the neighbouring fields too, before and after the bad one, so that a PATCH which is applied half shows in the list at the end (H2).
+One case a field. What is accepted comes first; then refused PATCHes act on an object that must stay as it is. Each of those carries valid values for the
+neighbouring fields too, before and after the bad one, and the last PATCH answers with the whole object, so that one that was applied half shows (H2).
+
+A value of the wrong type is sent by POST or by PATCH, not by both: a server that converts does so everywhere. Null and bounds are tried on both.
 """
 
 from __future__ import annotations
@@ -11,74 +13,109 @@ from collections.abc import Iterator, Sequence
 from stamina.exchange import Json
 from stamina.rest import testdata
 from stamina.rest.schema import EnumType, Field
-from stamina.rest.suite.kit import Kit, Object, case, listing, patch, post, refuse_patch, refuse_post
+from stamina.rest.suite.kit import Kit, Object, case, get, patch, post, refuse_patch, refuse_post
 from stamina.rest.testdata import Probe
 from stamina.suite import Case, Step
 
 
-def validation(kit: Kit) -> Iterator[Case]:
-    """One case for each plain field. What references refuse is in their own family (:mod:`stamina.rest.suite.references`)."""
-    return (_validation(kit, field) for field in kit.plain)
+def validation(kit: Kit, *, fine: bool) -> Iterator[Case]:
+    """One case for each plain field; its default, if it has one, is another case or part of it.
+
+    What references refuse is in their own family (:mod:`stamina.rest.suite.references`).
+    """
+    for field in kit.plain:
+        yield _validation(kit, field, with_default=not fine)
+        if fine and field.default is not None:
+            yield _default(kit, field)
 
 
-def _validation(kit: Kit, field: Field) -> Case:
-    stored, accepted = _accepted(kit, field)
-    nulls = [] if field.nullable else [Probe(None, f"{field.name} must not be null")]
-    beyond = [*nulls, *testdata.outside(field)]
-    wrong = testdata.wrong(field, kit.number + len(field.name))
+def _validation(kit: Kit, field: Field, *, with_default: bool) -> Case:
+    first, *others = _accepted(kit, field)
+    stored = kit.stored({**kit.minimal("taken"), field.name: first.value})
+    *between, last = ([Probe(None, f"{field.name} may be null")] if field.nullable else []) + others
+    steps = [post(kit, {**kit.minimal("taken"), field.name: first.value}, first.why)]
+    if field.default is None or with_default:
+        steps += _left_out(kit, field)
+    for probe in between:
+        stored = {**stored, field.name: probe.value}
+        steps.append(patch(kit, {field.name: probe.value}, stored, probe.why))
+    bounds, wrong = testdata.outside(field), testdata.wrong(field, kit.number + len(field.name))
+    null = () if field.nullable else (Probe(None, f"{field.name} must not be null"),)
+    steps += refused_posts(kit, field, (*(() if testdata.needed(field) else null), *bounds, *wrong[::2]))
+    steps += refused_patches(kit, field, (*null, *_one(bounds, kit.number), *wrong[1::2]), stored)
+    if len(kit.plain) == 1:
+        steps.append(get(kit, stored, "the refused requests changed nothing"))
+    stored = {**stored, field.name: last.value}
+    steps.append(patch(kit, {field.name: last.value}, stored, f"{last.why}, and the refused requests changed nothing"))
+    about = f"; {_about_default(field)}" if field.default is not None and with_default else ""
     return case(
         "validation",
         f"{kit.entity.segment}_{field.name}_validation",
-        f"{kit.entity.name}.{field.name} takes exactly the values that its rules allow, on POST and on PATCH.",
-        _rules(field),
+        f"{kit.entity.name}.{field.name} takes exactly the values that its rules allow, on POST and on PATCH{about}.",
+        ("V2" if testdata.is_instant_type(field.type) else "V1", "V3", "V4", "V7", "H2"),
         ("field", kit.entity.name, field.name),
-        *accepted,
-        *_refused_posts(kit, field, (*beyond, *wrong)),
-        *_refused_patches(kit, field, (*beyond, wrong[0]), stored[0]),
-        listing(kit, stored, "the refused requests changed nothing"),
+        *steps,
     )
 
 
-def _rules(field: Field) -> tuple[str, ...]:
-    form = "V2" if testdata.is_instant_type(field.type) else "V1"
-    return (form, "V3", "V4", "V7", "H2")
+def _about_default(field: Field) -> str:
+    return f"it is {testdata.as_text(field.default)} when a POST omits it, and only then"
 
 
-def _accepted(kit: Kit, field: Field) -> tuple[list[Object], list[Step]]:
-    """The objects that are stored in the end, and the steps that store them: every extreme by POST, then the first object goes through them by PATCH."""
-    probes = testdata.inside(field)
-    bodies = [({**kit.minimal(f"in-{number}"), field.name: probe.value}, probe.why) for number, probe in enumerate(probes)]
-    if field.nullable:
-        bodies.append(({**kit.minimal("in-null"), field.name: None}, f"{field.name} may be null"))
-    if not testdata.needed(field) and field.default is None:
-        bodies.append((kit.minimal("in-none"), f"{field.name} is optional and counts as null"))
-    steps = [post(kit, body, why) for body, why in bodies]
-    stored = [kit.stored(body) for body, _ in bodies]
-    for value, why in _moves(field, probes):
-        stored[0] = {**stored[0], field.name: value}
-        steps.append(patch(kit, {field.name: value}, stored[0], why))
-    return stored, steps
+def _one(probes: Sequence[Probe], number: int) -> Sequence[Probe]:
+    return [probes[number % len(probes)]] if probes else ()
 
 
-def _moves(field: Field, probes: Sequence[Probe]) -> Iterator[tuple[Json, str]]:
-    """What the first object is set to by PATCH, one after the other; in the end it is not null, so that a lost value shows.
+def _accepted(kit: Kit, field: Field) -> list[Probe]:
+    """At least two values that must be taken. The first is not the default, and false if possible: ``0``, ``""`` and ``false`` are values (V3)."""
+    probes = list(testdata.inside(field))
+    if isinstance(field.type, EnumType):
+        probes.reverse()  # The newest value first: it is the one that is sent by POST.
+    if len(probes) < 2:
+        other = testdata.different(field, kit.number + 1, probes[0].value)
+        probes.append(Probe(other, f"{field.name} = {testdata.as_text(other)} is allowed"))
+    if probes[0].value == field.default:
+        probes.append(probes.pop(0))
+    return probes
 
-    Of an enum's values only the last, which is the newest: the POSTs have shown the others.
-    """
-    if field.nullable:
-        yield None, f"{field.name} may be null"
-    yield from ((probe.value, probe.why) for probe in (probes[-1:] if isinstance(field.type, EnumType) else (*probes[1:], *probes[:1])))
+
+def _left_out(kit: Kit, field: Field) -> Iterator[Step]:
+    """POSTs without the field and with null, as far as they are taken."""
+    if field.default is not None:
+        yield post(kit, kit.minimal("omitted"), f"{field.name} was omitted and has a default")
+    elif not testdata.needed(field):
+        yield post(kit, kit.minimal("omitted"), f"{field.name} is optional and counts as null")
+    if field.nullable and (field.required or field.default is not None):
+        why = f"{field.name} may be null" if field.default is None else "the default does not replace null"
+        yield post(kit, {**kit.minimal("nothing"), field.name: None}, why)
 
 
-def _refused_posts(kit: Kit, field: Field, probes: Sequence[Probe]) -> Iterator[Step]:
-    base = kit.minimal("refused")
+def _default(kit: Kit, field: Field) -> Case:
+    name = field.name
+    given = {**kit.minimal("given"), name: next(probe.value for probe in _accepted(kit, field))}
+    others = {other.name: kit.value(other, 4) for other in [other for other in kit.plain if other is not field][:1]}
+    return case(
+        "defaults",
+        f"{kit.entity.segment}_{name}_default",
+        f"{kit.entity.name}.{name}: {_about_default(field)}.",
+        ("V3", "V7"),
+        ("field", kit.entity.name, name),
+        *_left_out(kit, field),
+        post(kit, given, f"the default does not replace {testdata.as_text(given[name])}"),
+        patch(kit, others, {**kit.stored(given), **others}, f"PATCH does not apply the default of {name}"),
+    )
+
+
+def refused_posts(kit: Kit, field: Field, probes: Sequence[Probe]) -> Iterator[Step]:
+    """POSTs that are refused: without the field where it is required, and with each of these values."""
     if testdata.needed(field):
-        yield refuse_post(kit, {name: value for name, value in base.items() if name != field.name}, f"{field.name} is required")
-    for probe in probes:
-        yield refuse_post(kit, {**base, field.name: probe.value}, probe.why)
+        yield refuse_post(kit, {name: value for name, value in kit.minimal("no-0").items() if name != field.name}, f"{field.name} is required")
+    for number, probe in enumerate(probes, 1):
+        yield refuse_post(kit, {**kit.minimal(f"no-{number}"), field.name: probe.value}, probe.why)
 
 
-def _refused_patches(kit: Kit, field: Field, probes: Sequence[Probe], stored: Object) -> Iterator[Step]:
+def refused_patches(kit: Kit, field: Field, probes: Sequence[Probe], stored: Object) -> Iterator[Step]:
+    """PATCHes of the stored object that are refused, each with valid values for the neighbouring fields."""
     before, after = _neighbours(kit, field, stored)
     for probe in probes:
         yield refuse_patch(kit, stored["id"], {**before, field.name: probe.value, **after}, probe.why)
@@ -97,20 +134,3 @@ def _neighbours(kit: Kit, field: Field, stored: Object) -> tuple[Object, Object]
 
 def _other_value(kit: Kit, field: Field, stored: Object) -> Json:
     return testdata.different(field, kit.number + 2, stored[field.name])
-
-
-def bad_ids(kit: Kit, target: Kit, field: Field, *, holder: str, there: str) -> list[Probe]:
-    """Values that a reference or list must refuse, where ``holder`` is the id of an object of its own entity and ``there`` that of a target."""
-    name, what = field.name, target.entity.name
-    elsewhere = [] if kit is target else [(holder, f"{name} names an object of {kit.entity.name}, not of {what}")]
-    unknown = [("nowhere", f"{name} names no existing {what}"), *elsewhere]
-    if testdata.is_list(field):
-        lists = [Probe([there, key], why) for key, why in unknown]
-        return [*lists, Probe(None, f"{name} must not be null"), Probe(there, f"{name} is a string"), Probe([7], f"{name} holds a number")]
-    return [*(Probe(key, why) for key, why in unknown), Probe(7, f"{name} is a number"), Probe([there], f"{name} is an array")]
-
-
-def refusals(kit: Kit, field: Field, probes: Sequence[Probe], stored: Object) -> Iterator[Step]:
-    """Each value refused by POST, and by PATCH of the stored object."""
-    yield from _refused_posts(kit, field, probes)
-    yield from _refused_patches(kit, field, probes, stored)

@@ -217,7 +217,7 @@ def _around_items(actors: Actors, scene: Scene, condition: Quantified) -> Iterat
 
 
 def extremes(actors: Actors, scene: Scene, accepts: Callable[[Scene], bool]) -> Iterator[Scene]:
-    """Accepted scenes in which as many fields of the acting object as possible hold nulls, the lowest, the highest, and both by turns.
+    """Accepted scenes in which as many fields of the acting object as possible hold nulls, and the lowest and the highest value by turns.
 
     The open fields move together; those that the action's world pinned follow one by one, as far as the action still succeeds.
     """
@@ -227,9 +227,8 @@ def extremes(actors: Actors, scene: Scene, accepts: Callable[[Scene], bool]) -> 
     nulls.pop(actors.action.enum_field, None)
     kinds = (
         ("nothing", nulls),
-        ("low values", {name: low for name, (low, _) in ends.items()}),
-        ("high values", {name: high for name, (_, high) in ends.items()}),
         ("low and high values by turns", {name: pair[number % 2] for number, (name, pair) in enumerate(ends.items())}),
+        ("high and low values by turns", {name: pair[1 - number % 2] for number, (name, pair) in enumerate(ends.items())}),
     )
     for label, values in kinds:
         moved = attrs.evolve(scene, label=f"the fields that do not count hold {label}")
