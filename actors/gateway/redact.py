@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
+
+import attrs
 
 SHORTEST: Final = 8
 """Shorter values are words, and would take innocent text with them."""
@@ -15,22 +19,44 @@ SHOWN: Final = "[secret]"
 
 
 class Redactor:
-    """Knows secrets, and replaces them wherever they stand: as they are, URL-encoded, in hex, and in base64 at any offset."""
+    """Knows secrets, and replaces them wherever they stand: as they are, URL-encoded, escaped for JSON, in hex, and in base64 at any offset.
+
+    May be used by several threads at a time.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = dict.fromkeys(secret for secret in secrets if len(secret) >= SHORTEST)
-        forms = sorted({form for secret in known for form in _forms(secret)}, key=lambda form: (-len(form), form))
-        pattern = "|".join(map(re.escape, forms))
-        self._text = re.compile(pattern) if forms else None
-        self._bytes = re.compile(pattern.encode()) if forms else None
+        self._known: dict[str, None] = {}
+        self._learning = threading.Lock()
+        self._forms = _Forms()
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Know these as well: credentials that are fetched or refreshed while the sweep runs."""
+        with self._learning:
+            fresh = [secret for secret in secrets if len(secret) >= SHORTEST and secret not in self._known]
+            if fresh:
+                self._known |= dict.fromkeys(fresh)
+                self._forms = _Forms.of(self._known)
 
     def text(self, text: str) -> str:
         """The text without secrets."""
-        return text if self._text is None else self._text.sub(SHOWN, text)
+        forms = self._forms
+        return forms.in_text.sub(SHOWN, text) if any(form in text for form in forms.texts) else text
 
     def data(self, data: bytes) -> bytes:
         """The bytes without secrets."""
-        return data if self._bytes is None else self._bytes.sub(SHOWN.encode(), data)
+        forms = self._forms
+        return forms.in_bytes.sub(SHOWN.encode(), data) if any(form in data for form in forms.encoded) else data
+
+    def whole(self, data: bytes) -> int:
+        """How many bytes from the front hold no beginning of a secret that may go on behind the end: what follows must be seen first."""
+        forms = self._forms
+        end = max(0, len(data) - max(0, forms.longest - 1))
+        if any(form in data for form in forms.encoded):
+            for match in forms.in_bytes.finditer(data):
+                if match.start() < end < match.end():
+                    return match.start()
+        return end
 
     def value(self, value: Any) -> Any:
         """A value made of text, lists and tables without secrets; anything else is taken as it is."""
@@ -51,11 +77,36 @@ class Redactor:
         return {key: self.value(item) for key, item in event.items()}
 
 
+@attrs.frozen
+class _Forms:
+    """What secrets may look like, the longest first, and patterns of all of them. A search for each in turn is much faster than one for the pattern."""
+
+    texts: tuple[str, ...] = ()
+    encoded: tuple[bytes, ...] = ()
+    in_text: re.Pattern[str] = re.compile(r"(?!)")
+    in_bytes: re.Pattern[bytes] = re.compile(rb"(?!)")
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest."""
+        return max(map(len, self.encoded), default=0)
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> _Forms:
+        """Of these secrets."""
+        texts = sorted({form for secret in secrets for form in _forms(secret)}, key=lambda form: (-len(form), form))
+        encoded = sorted({form.encode("utf-8", "surrogatepass") for form in texts}, key=lambda form: (-len(form), form))
+        return cls(tuple(texts), tuple(encoded), re.compile("|".join(map(re.escape, texts))), re.compile(b"|".join(map(re.escape, encoded))))
+
+
 def _forms(secret: str) -> Iterator[str]:
-    raw = secret.encode()
+    raw = secret.encode("utf-8", "surrogatepass")
     yield secret
-    yield quote(secret, safe="")
-    yield quote_plus(secret)
+    for escaped in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+        yield escaped
+        yield escaped.replace("/", "\\/")
+    yield quote(raw, safe="")
+    yield quote_plus(raw)
     yield raw.hex()
     yield raw.hex().upper()
     for offset in range(3):
