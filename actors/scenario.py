@@ -252,7 +252,10 @@ class _Play:
         self.record(HarnessSeen(step.turn, program.harness, self.version), sync=False)
 
     async def called(self, sandbox: Sandbox, context: CallContext, files: Files) -> CallEvent | BudgetExhausted:
-        """The call's end; or that the money was spent, which ends it at once."""
+        """The call's end; or that the money was spent, which ends it at once, as a recording does that has no answer.
+
+        Raises BenchmarkFault for the latter.
+        """
         call = partial(call_agent, self.cast.harness, sandbox, context, files=files, compute=self.stage.compute)
         seconds = self.cast.work.cell.settings.call_seconds
         if self.seated is None:
@@ -261,12 +264,14 @@ class _Play:
         seat.begin(context.turn, context.attempt, context.call)
         event: CallEvent | None = None
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_when_exhausted, seat, nursery.cancel_scope)
+            nursery.start_soon(_when_spent, seat, nursery.cancel_scope)
             event = await call(limits=CallLimits(seconds, held=lambda: seat.held_seconds), watch=self.seated.seen)
             nursery.cancel_scope.cancel()
+        if seat.missed is not None:
+            raise BenchmarkFault(seat.missed)
         if seat.exhausted is not None:
             return BudgetExhausted(context.turn, seat.exhausted)
-        assert event is not None, "only a spent budget cancels the call"
+        assert event is not None, "only a spent budget or recording cancels the call"
         return event
 
     async def grade(self, sandbox: Sandbox, step: RunSuite) -> None:
@@ -339,9 +344,9 @@ class _Play:
             await self.stage.permits.admit()  # a full disk would fail every repetition, and in the end the scenario
 
 
-async def _when_exhausted(seat: Seat, scope: trio.CancelScope) -> None:
-    """Without money the agent can do nothing more."""
-    await seat.wait_exhausted()
+async def _when_spent(seat: Seat, scope: trio.CancelScope) -> None:
+    """Without money, or without answers, the agent can do nothing more."""
+    await seat.wait_spent()
     scope.cancel()
 
 

@@ -67,6 +67,7 @@ class Desk:
         price: None when unknown; then nothing is set aside, which a budget does not allow.
         recorder: None records nothing.
         clock: seconds since 1970.
+        recorded: the upstream is a recording: what it answers is final.
     """
 
     model: ModelConfig
@@ -78,6 +79,7 @@ class Desk:
     recorder: Recorder | None
     redactor: Redactor
     clock: Callable[[], float]
+    recorded: bool = False
 
     def idle(self, prepared: Prepared) -> float:
         """Seconds without a byte after which the provider is given up. An answer that is no stream comes with its last token, so it gets more."""

@@ -19,7 +19,17 @@ from actors.gateway.dialects import Route, error_end
 from actors.gateway.events import Whole
 from actors.gateway.gate import Pass
 from actors.gateway.http_client import NotConnected
-from actors.gateway.interfaces import CredentialsFailed, ExchangeEnd, Headers, Operation, Recording, UpstreamFailed, UpstreamRequest, UpstreamResponse
+from actors.gateway.interfaces import (
+    CredentialsFailed,
+    ExchangeEnd,
+    Headers,
+    Operation,
+    Recording,
+    ReplayMissed,
+    UpstreamFailed,
+    UpstreamRequest,
+    UpstreamResponse,
+)
 from actors.gateway.judging import PATIENCE, PAUSE, TRIES, Failed, PassOn, Refusal, Verdict, judge
 from actors.gateway.outage import Kind
 from actors.gateway.readers import StreamReader, message_of, parsed, usage_in
@@ -138,10 +148,15 @@ class Exchange:
                 async with self.desk.upstream.open(asked) as answer:
                     self.first_byte = trio.current_time() - self.started
                     return await self._answered(answer, prepared, turn, patience)
+        except ReplayMissed as miss:
+            self.seat.miss(str(miss))
+            await self._give_up(How.PROVIDER, 502, str(miss))
+            return None
         except UpstreamFailed as failure:
             return await self._failed(Failed(_kind(failure), self.desk.redactor.text(str(failure))), turn, None)
         reason = f"the provider sent nothing for {idle:g} s"
-        turn.failed(Kind.STATUS, reason)
+        if not self.desk.recorded:
+            turn.failed(Kind.STATUS, reason)
         if self.reply.status is None:
             await self._give_up(How.SILENT, 504, reason)
         return None
@@ -171,6 +186,10 @@ class Exchange:
 
     async def _failed(self, verdict: Verdict, turn: Pass, answer: tuple[UpstreamResponse, bytes] | None) -> float | None:
         """Ask again, or tell the agent."""
+        if self.desk.recorded:
+            reason = verdict.reason if isinstance(verdict, Failed) else "too many requests (status 429)"
+            await self._tell_failure(reason, answer)
+            return None
         if isinstance(verdict, Refusal):
             turn.refused(verdict.seconds)
             self.refusals += 1
@@ -183,11 +202,15 @@ class Exchange:
             return self._again(0.0)
         if self.tries < TRIES:
             return self._again(float(PAUSE * 2 ** (self.tries - 1)))
-        if answer is None or parsed(answer[1]) is None:
-            await self._give_up(How.PROVIDER, 502, verdict.reason)
-        else:
-            await self._pass_on(*answer, failure=verdict.reason)
+        await self._tell_failure(verdict.reason, answer)
         return None
+
+    async def _tell_failure(self, reason: str, answer: tuple[UpstreamResponse, bytes] | None) -> None:
+        """The provider's failure, in its own words where they are readable."""
+        if answer is None or parsed(answer[1]) is None:
+            await self._give_up(How.PROVIDER, 502, reason)
+        else:
+            await self._pass_on(*answer, failure=reason)
 
     def _again(self, pause: float) -> float:
         """It is asked again: the provider did nothing for it yet."""
@@ -214,21 +237,21 @@ class Exchange:
         self._note_head(answer)
         if self.recording is not None:
             self.recording.received(body)
+        body = self.desk.redactor.data(body)
         if answer.status >= 400:
-            body = self.desk.redactor.data(body)
             detail = failure or f"status {answer.status}: {message_of(parsed(body))}"
             self.end = End(How.REJECTED if failure is None else How.PROVIDER, detail, NOTHING)
         else:
             counted = self.route.operation is Operation.COUNT_TOKENS
             self.end = End(How.ANSWERED, "", NOTHING if counted else usage_in(self.route.protocol, body))
-        await self.reply.whole(answer.status, _for_agent(answer.headers), body)
+        await self.reply.whole(answer.status, self._for_agent(answer.headers), body)
 
     async def _relay(self, answer: UpstreamResponse, prepared: Prepared, patience: trio.CancelScope) -> None:
         """A stream, for the agent: whole events, and always a proper end."""
         reader = StreamReader(self.route.protocol, strip=prepared.strip)
         self.end = End()
         try:
-            await self.reply.begin(answer.status, _for_agent(answer.headers))
+            await self.reply.begin(answer.status, self._for_agent(answer.headers))
             await self._relay_events(answer, reader, patience)
         except UpstreamFailed as failure:
             self.end = End(How.PROVIDER, self.desk.redactor.text(str(failure)))
@@ -261,9 +284,9 @@ class Exchange:
             events = whole.feed(piece)
             shown = reader.feed(events) if events else b""
             if shown:
-                await self.reply.piece(shown)
+                await self.reply.piece(self.desk.redactor.data(shown))
         if whole.rest.strip() and (shown := reader.feed(whole.rest + b"\n\n")) and reader.finished:
-            await self.reply.piece(shown)
+            await self.reply.piece(self.desk.redactor.data(shown))
 
     async def _end_stream(self, reader: StreamReader, end: End) -> None:
         self.end = end
@@ -277,6 +300,10 @@ class Exchange:
         idle, now = self.desk.model.model_idle_seconds, trio.current_time()
         if patience.deadline - now < idle * 0.75:
             patience.deadline = now + idle
+
+    def _for_agent(self, headers: Headers) -> Headers:
+        """Headers that mean something to a client; cookies and a provider's own limits are not the agent's business."""
+        return tuple((name, self.desk.redactor.text(value)) for name, value in headers if name in _SHOWN)
 
     def _note_head(self, answer: UpstreamResponse) -> None:
         if self.recording is not None:
@@ -301,7 +328,7 @@ class Exchange:
             self.held += trio.current_time() - since
 
     def _write_down(self, at: float, turn: int, attempt: int, call: int) -> None:
-        end, now = self.end, trio.current_time()
+        end, now = attrs.evolve(self.end, detail=self.desk.redactor.text(self.end.detail)), trio.current_time()
         self.seat.ended(self.number, end.how, end.detail)
         if self.recording is not None:
             self.recording.ended(ExchangeEnd(end.how, end.usage, end.detail, now - self.started, self.first_byte))
@@ -349,8 +376,3 @@ def _content_type(headers: Headers) -> str:
 
 
 _SHOWN: Final = ("content-type", "request-id", "x-request-id", "retry-after", "retry-after-ms", "cache-control")
-
-
-def _for_agent(headers: Headers) -> Headers:
-    """Headers that mean something to a client; cookies and a provider's own limits are not the agent's business."""
-    return tuple(pair for pair in headers if pair[0] in _SHOWN)

@@ -74,6 +74,8 @@ class Options:
         write: keeps the record of each request.
         tell: hears when a provider goes down and comes back.
         recorder: None records nothing.
+        recorded: the upstreams are recordings: nobody is spared or waited for, and what they answer is final.
+        redactor: knows all keys; whoever writes logs uses it too. By default a new one.
         environment: where keys are looked up.
         clock: seconds since 1970.
     """
@@ -84,6 +86,8 @@ class Options:
     write: Write = nowhere
     tell: Tell = silently
     recorder: Recorder | None = None
+    recorded: bool = False
+    redactor: Redactor | None = None
     environment: Mapping[str, str] = attrs.field(factory=lambda: os.environ, repr=False)
     clock: Callable[[], float] = time.time
 
@@ -92,7 +96,7 @@ class Gateway:
     """See the module; made by :func:`gateway`.
 
     Attributes:
-        redactor: knows all keys; whoever writes logs uses it too.
+        redactor: see :class:`Options`.
         money: what is spent and promised.
     """
 
@@ -103,7 +107,8 @@ class Gateway:
         self._seats: dict[str, Seat] = {}
         self._desks: dict[str, Desk] = {}
         self.money = Money(Ledger(options.budget))
-        self.redactor = Redactor(secrets_of(options.models.values(), options.environment))
+        self.redactor = options.redactor or Redactor()
+        self.redactor.learn(secrets_of(options.models.values(), options.environment))
 
     def bind(self, host: str = "127.0.0.1", port: int = 0) -> str:
         """Listen on one more address, until the gateway ends; returns its base URL. Raises HostFault.
@@ -125,6 +130,8 @@ class Gateway:
             yield seat
         finally:
             del self._seats[seat.token]
+            if self._options.recorder is not None:
+                self._options.recorder.left(seat.caller)
 
     def down(self, model: ModelConfig) -> str | None:
         """Why a model's provider is down, None when it is up."""
@@ -135,8 +142,11 @@ class Gateway:
         if model.name not in self._desks:
             options = self._options
             upstream = options.upstreams(model) or provider(model, self._client, options.environment)
-            gate = Gate(model, options.tell)
-            self._desks[model.name] = Desk(model, upstream, gate, self.money, price_of(model), self._write, options.recorder, self.redactor, options.clock)
+            limits = attrs.evolve(model, requests_per_minute=None, tokens_per_minute=None) if options.recorded else model
+            gate = Gate(limits, options.tell)
+            self._desks[model.name] = Desk(
+                model, upstream, gate, self.money, price_of(model), self._write, options.recorder, self.redactor, options.clock, options.recorded
+            )
         return self._desks[model.name]
 
     def _write(self, caller: Caller, request: ModelRequest) -> None:

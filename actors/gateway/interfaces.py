@@ -77,6 +77,10 @@ class UpstreamFailed(ProviderFault):
     """The upstream gave no answer, or not all of it: no connection, cut off, not HTTP. One sentence without secrets."""
 
 
+class ReplayMissed(UpstreamFailed):
+    """A recording has no answer to this request; the message says what differs. The scenario cannot be played on."""
+
+
 class CredentialsFailed(UpstreamFailed):
     """The provider's credentials are missing, expired or refused; the message says what to do. It concerns everyone, so the sweep waits."""
 
@@ -155,4 +159,8 @@ class Recorder(Interface):
 
     def begin(self, request: UpstreamRequest) -> Recording:
         """An exchange begins; they may overlap. Called in the event loop: quick, and it never raises."""
+        ...
+
+    def left(self, caller: Caller) -> None:
+        """The scenario is not played any more. Exchanges that are under way may still end afterwards. Quick, and it never raises."""
         ...

@@ -1,15 +1,20 @@
-"""Joins a run and its gateway: scenarios come to their seats, requests to the scenarios' folders, and what was spent before to the ledger."""
+"""Joins a run and its gateway: scenarios come to their seats, requests and their wire to the scenarios' folders, and what was spent before to the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+
+import attrs
 
 from actors.gateway.budget import UNIT
 from actors.gateway.desk import BYTES_PER_TOKEN, Write
-from actors.gateway.gateway import Gateway
+from actors.gateway.gateway import Gateway, Options
 from actors.gateway.interfaces import Caller
+from actors.gateway.recording import recording
+from actors.gateway.redact import Redactor
+from actors.gateway.replay import Replay
 from actors.gateway.seating import Seated, Seating
 from harnesses.harness import ModelAccess
 from scenario_store.folder import ScenarioFolder
@@ -19,6 +24,40 @@ from stamina.config.model import ModelConfig, Work
 from stamina.pricing import at_list_price, price_of
 from stamina.protocols import Protocol, compatible
 from stamina.usage import ModelRequest, Usage
+
+
+@attrs.frozen
+class Wire:
+    """What a run keeps of the wire, and where its answers come from.
+
+    Attributes:
+        run: its scenarios' folders take the recordings.
+        redactor: keeps secrets out of them.
+        recorded: the run whose recordings answer; None asks the models.
+    """
+
+    run: Run
+    redactor: Redactor
+    recorded: Run | None = None
+
+    def folder(self, caller: Caller) -> Path:
+        """The folder of a caller's scenario."""
+        return self.run.scenario(*caller.scenario).path
+
+    @asynccontextmanager
+    async def attached(self, options: Options) -> AsyncIterator[Options]:
+        """A gateway's options with all this, for the length of the block; leaving it waits until what passed is written."""
+        if self.recorded is not None:
+            replay = Replay(self.recorded.path.name, _within(self.recorded), self.redactor)
+            options = attrs.evolve(options, upstreams=lambda model: replay, recorded=True)
+        async with recording(self.folder, self.redactor, options.clock) as recorder:
+            yield attrs.evolve(options, recorder=recorder, redactor=self.redactor)
+
+
+def _within(run: Run) -> Callable[[Caller], Path]:
+    """Folders of a run that nothing is made in."""
+    known = {(folder.cell, folder.seed, folder.repeat): folder.path for folder in run.scenarios()}
+    return lambda caller: known.get(caller.scenario, run.path)
 
 
 def seating(gate: Gateway, url: str) -> Seating:

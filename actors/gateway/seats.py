@@ -26,6 +26,7 @@ class Seat:
         served: requests of this call that were answered.
         trouble: why the last request of this call failed for the provider's reasons, None when it did not.
         exhausted: which limit of the budget is spent, None while there is money.
+        missed: what a recording that is replayed does not have; None while it has all.
     """
 
     caller: Caller
@@ -35,6 +36,7 @@ class Seat:
     served: int = 0
     trouble: str | None = None
     exhausted: str | None = None
+    missed: str | None = None
     _spent: trio.Event = attrs.field(factory=trio.Event)
     _held: float = 0.0
     _holding: int = 0
@@ -63,8 +65,13 @@ class Seat:
         self.exhausted = reason
         self._spent.set()
 
-    async def wait_exhausted(self) -> None:
-        """Until the money is spent."""
+    def miss(self, reason: str) -> None:
+        """The recording that is replayed has no answer."""
+        self.missed = reason
+        self._spent.set()
+
+    async def wait_spent(self) -> None:
+        """Until the money is spent, or the recording."""
         await self._spent.wait()
 
     @contextmanager
