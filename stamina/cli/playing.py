@@ -14,7 +14,7 @@ import trio
 
 from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options, gateway, secrets_of
-from actors.gateway.joining import restore_spending, seating, writing
+from actors.gateway.joining import Wire, restore_spending, seating, writing
 from actors.gateway.redact import Redactor
 from actors.gateway.scripted import ledger_in, scripted
 from actors.gateway.seating import Seating, unseated
@@ -42,16 +42,21 @@ from stamina.scoring.played import Played
 log = structlog.get_logger()
 
 
-def play_run(run: Run, plan: Plan, observer: Observer) -> SweepEnd:
-    """Play what is left of a plan into its run folder; the caller holds :meth:`Run.playing`. SIGINT and SIGTERM drain, a second one ends at once."""
-    with logging_to(run.log_file, Redactor(secrets_of(plan.sweep.models.values(), os.environ)).processor):
-        return trio.run(_play, run, plan, both(to_log, observer))
+def play_run(run: Run, plan: Plan, observer: Observer, recorded: Run | None = None) -> SweepEnd:
+    """Play what is left of a plan into its run folder; the caller holds :meth:`Run.playing`. SIGINT and SIGTERM drain, a second one ends at once.
+
+    With a ``recorded`` run no model is asked: its recordings answer.
+    """
+    wire = Wire(run, Redactor(secrets_of(plan.sweep.models.values(), os.environ)), recorded)
+    with logging_to(run.log_file, wire.redactor.processor):
+        return trio.run(_play, run, plan, both(to_log, observer), wire)
 
 
-def lock_of(plan: Plan) -> Lock:
-    """What a run of this plan is made of."""
+def lock_of(plan: Plan, replay: str | None = None) -> Lock:
+    """What a run of this plan is made of; ``replay`` as in :class:`Lock`."""
     domain = RestDomain()
-    return identity(plan, benchmark=f"{domain.name}-{domain.version}", package=__version__, prompts=_prompts_digest())
+    lock = identity(plan, benchmark=f"{domain.name}-{domain.version}", package=__version__, prompts=_prompts_digest())
+    return attrs.evolve(lock, replay=replay)
 
 
 def _prompts_digest() -> str:
@@ -60,12 +65,12 @@ def _prompts_digest() -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-async def _play(run: Run, plan: Plan, observe: Observer) -> SweepEnd:
+async def _play(run: Run, plan: Plan, observe: Observer, wire: Wire) -> SweepEnd:
     async with place(plan) as where:
-        return await _play_at(run, plan, observe, where)
+        return await _play_at(run, plan, observe, where, wire)
 
 
-async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place) -> SweepEnd:
+async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place, wire: Wire) -> SweepEnd:
     """With a model gateway, where some cell runs a model."""
     models = {cell.model.name: cell.model for cell in plan.cells if cell.model is not None}
     if not models:
@@ -73,11 +78,11 @@ async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place) -> Swe
     options = Options(
         models,
         plan.sweep.budget,
-        upstreams=scripted(ledger_in(lambda caller: run.scenario(*caller.scenario).path)),
-        write=writing(lambda caller: run.scenario(*caller.scenario).path),
+        upstreams=scripted(ledger_in(wire.folder)),
+        write=writing(wire.folder),
         tell=partial(_tell_trouble, observe),
     )
-    async with gateway(options) as gate:
+    async with wire.attached(options) as wired, gateway(wired) as gate:
         restore_spending(gate, run, models.values())
         seats = seating(gate, where.seen(gate.bind(where.listen)))
         return await _play_scenarios(run, plan, observe, where, seats, lambda: gate.money.ledger.closed)

@@ -24,11 +24,12 @@ from stamina.cli.ending import DONE, INTERRUPTED, NEGATIVE, Traces
 from stamina.cli.places import check_place
 from stamina.cli.playing import lock_of, play_run
 from stamina.cli.progress import showing
+from stamina.cli.replaying import recorded_run, replay_path
 from stamina.cli.runs import RUNS, find_run, run_argument
 from stamina.config.dump import resolved
 from stamina.config.estimate import describe, estimate
 from stamina.config.load import check_keys, parse, read_text
-from stamina.config.lock import difference, merged
+from stamina.config.lock import Lock, difference, merged
 from stamina.config.model import Plan
 from stamina.config.plan import plan as plan_of
 from stamina.errors import HostFault, StaminaError
@@ -45,17 +46,20 @@ RETRIABLE = (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)
 @click.argument("sweep", type=click.Path(path_type=Path))
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Give one key of the sweep file; may be repeated.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run's folder, instead of runs/NAME.")
+@click.option("--replay", metavar="RUN", help="Ask no model: the recording of this run answers. The folder is runs/NAME-replay by default.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and what it costs at most; make nothing.")
 @json_option
-def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, dry_run: bool, as_json: bool) -> int:
+def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, replay: str | None, dry_run: bool, as_json: bool) -> int:
     """Play a sweep file. Given again, it goes on where it stopped; a longer sweep extends the run."""
     text = read_text(sweep)
     plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
-    out = out or RUNS / plan.sweep.name
     if dry_run:
         _print_plan(plan, as_json=as_json)
-        return _told_obstacles(plan, out.absolute())
-    return _play(plan, out, resolved(text, overrides), as_json=as_json)
+    folder = out or RUNS / (plan.sweep.name + ("-replay" if replay is not None else ""))
+    if dry_run:
+        _print_plan(plan, as_json=as_json)
+        return _told_obstacles(plan, folder.absolute(), replay)
+    return _play(plan, folder, resolved(text, overrides), replay=replay, as_json=as_json)
 
 
 @click.command()
@@ -67,14 +71,15 @@ def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, dry_run: boo
     default="",
     help=f"Play on scenarios that were censored or crashed for these causes: {', '.join(RETRIABLE)}.",
 )
+@click.option("--replay", metavar="RUN", help="Where the recorded run is now, for a run that replays one that was moved.")
 @json_option
-def resume(run: str, *, causes: str, as_json: bool) -> int:
+def resume(run: str, *, causes: str, replay: str | None, as_json: bool) -> int:
     """Go on with a run that was interrupted."""
     wanted = _causes(causes)
     found = find_run(run)
     text = read_text(found.sweep_file)
     plan = plan_of(parse(text, str(found.sweep_file), harnesses=HARNESSES))
-    return _play(plan, found.path, text, reopen=wanted, as_json=as_json)
+    return _play(plan, found.path, text, replay=replay, resumed=True, reopen=wanted, as_json=as_json)
 
 
 def _causes(text: str) -> Sequence[Cause]:
@@ -94,20 +99,20 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     print_json({"name": plan.sweep.name, **totals, **attrs.asdict(bounds)})
 
 
-def _told_obstacles(plan: Plan, out: Path) -> int:
+def _told_obstacles(plan: Plan, out: Path, replay: str | None) -> int:
     """What ``run`` would be refused for, here and now; nothing is made."""
-    obstacles = list(_obstacles(plan, out))
+    obstacles = list(_obstacles(plan, out, replay))
     for obstacle in obstacles:
         click.echo(f"run would refuse: {obstacle}", err=True)
     return NEGATIVE if obstacles else DONE
 
 
-def _obstacles(plan: Plan, out: Path) -> Iterator[str]:
+def _obstacles(plan: Plan, out: Path, replay: str | None) -> Iterator[str]:
     checks: Sequence[Callable[[], None]] = (
-        partial(check_keys, plan.sweep, os.environ),
-        partial(check_room, out),
-        partial(check_place, plan),
-        partial(_check_mixing, plan, out),
+        (lambda: check_keys(plan.sweep, os.environ)) if replay is None else (lambda: None),
+        lambda: check_room(out),
+        lambda: check_place(plan),
+        lambda: _check_mixing(plan, out, replay),
     )
     for check in checks:
         try:
@@ -116,9 +121,10 @@ def _obstacles(plan: Plan, out: Path) -> Iterator[str]:
             yield str(error)
 
 
-def _check_mixing(plan: Plan, out: Path) -> None:
+def _check_mixing(plan: Plan, out: Path, replay: str | None) -> None:
+    lock = lock_of(plan, replay_path(recorded_run(replay, plan), out))
     if (out / "lock.json").exists():
-        difference(Run.open(out).lock(), lock_of(plan)).check(str(out))
+        difference(Run.open(out).lock(), lock).check(str(out))
     else:
         Run(out).check_free()
 
@@ -131,31 +137,35 @@ def check_room(out: Path) -> None:
         raise HostFault(f"{out}: {lacks}. Make room, or choose a folder on another disk with --out")
 
 
-def _play(plan: Plan, out: Path, text: str, *, reopen: Sequence[Cause] = (), as_json: bool) -> int:
+def _play(plan: Plan, out: Path, text: str, *, replay: str | None = None, resumed: bool = False, reopen: Sequence[Cause] = (), as_json: bool) -> int:
     """Everything that can be refused is refused before anything is made."""
-    check_keys(plan.sweep, os.environ)
+    recorded = recorded_run(replay, plan, out if resumed else None)
+    if recorded is None:
+        check_keys(plan.sweep, os.environ)
     check_room(out.absolute())
     check_place(plan)
-    run = _prepared(plan, out.absolute(), text)  # processes of the run have working folders of their own
+    out = out.absolute()  # processes of the run have working folders of their own
+    lock = lock_of(plan, replay_path(recorded, out))
+    run = _prepared(out, text, lock)
     Traces.folder = run.path
     with run.playing():
-        _extend(run, plan, text)
+        _extend(run, lock, text)
         if reopen:
             _reopen(run, reopen)
         with showing(plan, quiet=as_json) as observer:
-            end = play_run(run, plan, observer)
+            end = play_run(run, plan, observer, recorded)
     return _told(run, end, as_json=as_json)
 
 
-def _prepared(plan: Plan, out: Path, text: str) -> Run:
+def _prepared(out: Path, text: str, lock: Lock) -> Run:
     if (out / "lock.json").exists():
         return Run.open(out)
-    return Run.create(out, text.encode(), lock_of(plan))
+    return Run.create(out, text.encode(), lock)
 
 
-def _extend(run: Run, plan: Plan, text: str) -> None:
+def _extend(run: Run, new: Lock, text: str) -> None:
     """Take a longer sweep into the run; refuse a different one."""
-    old, new = run.lock(), lock_of(plan)
+    old = run.lock()
     found = difference(old, new)
     found.check(str(run.path))
     for line in found.extensions:

@@ -37,6 +37,7 @@ class Lock:
         prompts: digest of the prompts' fixed text.
         sandbox: with digests for the values of ``env``.
         seeds, repeats, cells: the extent, which may grow.
+        replay: the folder of the run that this one plays again, as seen from this one's; None when models were asked.
     """
 
     benchmark: str
@@ -46,6 +47,7 @@ class Lock:
     seeds: tuple[int, ...]
     repeats: int
     cells: tuple[CellLock, ...]
+    replay: str | None = None
 
 
 @attrs.frozen
@@ -81,13 +83,38 @@ def difference(old: Lock, new: Lock) -> Difference:
     """How ``new`` relates to the run that was begun with ``old``."""
     before, after = _by_slug(old), _by_slug(new)
     common = [slug for slug in after if slug in before]
-    refusals = [*_changes("", _fixed(old), _fixed(new))]
+    refusals = [*_changes("", _fixed(old), _fixed(new)), *_changes("", _replay(old), _replay(new))]
     extensions = [f"cell {slug} is new" for slug in after if slug not in before]
     for slug in common:
         refusals += _changes(f"cell {slug}: ", _facts(before[slug]), _facts(after[slug]))
         for line, grows in _growth(slug, before[slug].settings, after[slug].settings):
             (extensions if grows else refusals).append(line)
     return Difference(tuple(refusals), (*extensions, *_more(old, new)), tuple(_kept(old, new)))
+
+
+def unrecorded(recorded: Lock, new: Lock) -> tuple[str, ...]:
+    """Why a plan cannot be played from the recording of a run, one line each: what was played is not what is asked. Fewer seeds, turns or cells are fine, and
+    so are another stamina and other limits of the sandbox: what they change is missed when it is asked.
+    """
+    before = _by_slug(recorded)
+    lines = [*_changes("", _asked(recorded), _asked(new))]
+    for cell in new.cells:
+        if cell.slug not in before:
+            lines.append(f"cell {cell.slug} was not played; played were {', '.join(before)}")
+            continue
+        was = before[cell.slug]
+        lines += _changes(f"cell {cell.slug}: ", _facts(was), _facts(cell))
+        lines += [line for line, more in _growth(cell.slug, was.settings, cell.settings) if more]
+    return (*lines, *_more(recorded, new))
+
+
+def _asked(lock: Lock) -> Mapping[str, Any]:
+    return {"benchmark version": lock.benchmark, "text of the prompts": lock.prompts, "sandbox.engine": lock.sandbox.engine}
+
+
+def _replay(lock: Lock) -> Mapping[str, Any]:
+    """Where the recorded run lies may change, which one it is may not."""
+    return {"replay of": None if lock.replay is None else lock.replay.rstrip("/").rpartition("/")[2]}
 
 
 def merged(old: Lock, new: Lock) -> Lock:
