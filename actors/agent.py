@@ -111,7 +111,7 @@ def _tell_unknown(harness: str, version: str | None, report: CallReport) -> None
 
 @cache
 def _tell_once(harness: str, version: str | None, kind: str) -> None:
-    log.warning("the agent's CLI says something that its adapter does not know", harness=harness, version=version, event=kind)
+    log.warning("the agent's CLI says something that its adapter does not know", harness=harness, version=version, kind=kind)
 
 
 def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health, seen: ModelSeen | None = None) -> CallEvent:

@@ -22,7 +22,7 @@ async def version_of(program: Program, sandbox: Sandbox, folder: Path) -> str:
     found = _VERSION.search(tail(out)) or _VERSION.search(tail(err))
     if found is None or end.exit_code != 0:
         raise InputError(_absent(program, end, last_line(tail(err)) or last_line(tail(out))))
-    if found[0] != program.version:
+    if program.version not in (None, found[0]):
         raise InputError(
             f"the sandbox has {program.harness} {found[0]}, wanted is {program.version}. Build the image again (stamina images build {program.harness}), "
             f'or, if that version is meant, give the agent version = "{found[0]}"'
@@ -33,7 +33,7 @@ async def version_of(program: Program, sandbox: Sandbox, folder: Path) -> str:
 def _absent(program: Program, end: CallEnd, words: str) -> str:
     asked = " ".join(program.ask)
     if end.exit_code == 127:
-        return f"the sandbox has no {program.ask[0]}: [sandbox] image must have harness {program.harness} {program.version} in it, or leave image out"
+        return f"the sandbox has no {program.ask[0]}: [sandbox] image must have {program.harness} in it, or leave image out"
     return f"`{asked}` does not tell a version of {program.harness} in the sandbox: {end.expired or f'exit code {end.exit_code}'}, {words or 'no output'}"
 
 

@@ -23,13 +23,13 @@ class Program:
 
     Attributes:
         harness: the harness's name.
-        version: the exact one that the adapter was written for and its image has; a sweep may name another.
+        version: the exact one that the adapter was written for and its image has; a sweep may name another. None takes any, but no change.
         ask: prints the version; whatever else it prints, the first thing that looks like a version number counts.
         state: what must be kept for the session to go on, relative to HOME; the paths must stay the same when it is put back.
     """
 
     harness: str
-    version: str
+    version: str | None
     ask: tuple[str, ...]
     state: tuple[str, ...]
 

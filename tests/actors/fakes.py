@@ -18,7 +18,7 @@ from actors.scenario import Cast, Stage
 from actors.stopping import Stop
 from actors.supervise import Restart
 from actors.tester import TesterLimits
-from harnesses.harness import CallContext, CallEnd, CallReport, Command
+from harnesses.harness import CallContext, CallEnd, CallReport, Command, Program
 from scenario_store.folder import LiveFolder, ScenarioFolder
 from stamina.config.model import AgentConfig, Cell, Settings, Work
 from stamina.domain import FeedbackLevel, Handler, ScenarioOptions, TurnPlan
@@ -88,7 +88,7 @@ class ToyHarness:
 
     name: str = "toy"
     uses_model: bool = False
-    program: None = None
+    program: Program | None = None
 
     def command(self, context: CallContext) -> Command:
         place = (context.turn, context.attempt, context.call)
@@ -121,6 +121,7 @@ class World:
     opened: int = 0
     calls: list[tuple[tuple[int, int, int], str, str]] = attrs.field(factory=list)
     open_faults: int = 0
+    version: str = "1.0.0"
     answers: dict[int, Handler] = attrs.field(factory=dict)
     _ports: Any = attrs.field(factory=lambda: itertools.count(1))
 
@@ -163,6 +164,9 @@ class ToySandbox:
         return PurePosixPath("/workspace"), PurePosixPath("/home/agent")
 
     async def call(self, command: Command, *, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
+        if command.argv[1:] == ("--version",):
+            await trio.Path(stdout).write_text(f"toy {self.world.version}\n")
+            return CallEnd(0, None, 0.1, None, stdout, stderr)
         turn, attempt, call = map(int, command.argv[1:4])
         what = self.world.script(turn, attempt, call)
         self.world.calls.append(((turn, attempt, call), command.stdin.decode(), command.argv[4]))
