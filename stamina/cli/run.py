@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +52,6 @@ def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, replay: str 
     """Play a sweep file. Given again, it goes on where it stopped; a longer sweep extends the run."""
     text = read_text(sweep)
     plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
-    if dry_run:
-        _print_plan(plan, as_json=as_json)
     folder = out or RUNS / (plan.sweep.name + ("-replay" if replay is not None else ""))
     if dry_run:
         _print_plan(plan, as_json=as_json)
