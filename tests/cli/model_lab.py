@@ -58,7 +58,7 @@ TEXT = %r
 
 
 class Lab:
-    name, uses_model = "lab", True
+    name, uses_model, program = "lab", True, None
 
     def command(self, context):
         access = context.model
