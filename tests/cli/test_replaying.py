@@ -96,7 +96,7 @@ def test_another_agents_requests_are_missed(stamina: Stamina, monkeypatch: pytes
     ("arguments", "said"),
     [
         (["--replay", "labb"], 'did you mean "lab"?'),
-        (["--replay", "lab", "--set", "sweep.seeds=0-2"], "seeds 2 are new"),
+        (["--replay", "lab", "--set", "sweep.seeds=0-2"], "seed 2 is new"),
         (["--replay", "lab", "--set", "sweep.turns=2"], "turns 1 → 2"),
         (["--replay", "lab", "--set", "sweep.language=go"], 'language was "python", is "go"'),
         (["--replay", "lab", "--set", "agent.0.name=other"], "cell other was not played; played were lab-m"),
