@@ -173,8 +173,7 @@ def checked_turn(scenario: RestScenario, ground: Ground, effort: Effort) -> Chec
 
 
 def _measured(suite: Suite, ground: Ground, size: int | None, draw: Draw) -> Measured:
-    every = mutants(ground)
-    return measure(suite, list(every) if size is None else sample(every, size, draw.at("mutants")))
+    return measure(suite, list(mutants(ground)) if size is None else sample(OPERATORS, ground, size, draw.at("mutants")))
 
 
 def _wrongly_failed(suite: Suite, state: State, orders: int, draw: Draw) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -77,12 +77,16 @@ def _not_made(kind: type[Change], rule: str) -> Operator:
     return Operator(f"{name}-not-made", rule, f"the change {name.replace('-', ' ')} of this turn is not made", faults)
 
 
-@operator("earlier-change-undone", "H6")
-def earlier_change_undone(ground: Ground) -> Faults:
-    """A change of an earlier turn is undone."""
-    for index, made in enumerate(ground.history):
-        if made.turn != ground.turn:
-            yield from _undone(ground, index, f"of turn {made.turn} undone")
+def _earlier(ground: Ground) -> list[Callable[[], Iterator[Fault]]]:
+    """One place for each change of an earlier turn."""
+    return [partial(_undone, ground, index, f"of turn {made.turn} undone") for index, made in enumerate(ground.history) if made.turn != ground.turn]
+
+
+def _all_earlier(ground: Ground) -> Iterator[Fault]:
+    return (fault for find in _earlier(ground) for fault in find())
+
+
+earlier_change_undone: Final = Operator("earlier-change-undone", "H6", "a change of an earlier turn is undone", _all_earlier, _earlier)
 
 
 def _undone(ground: Ground, index: int, detail: str) -> Iterator[Fault]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import attrs
 
 from stamina.domain import Handler
 from stamina.draw import Draw
-from stamina.rest.mutants.mutant import Mutant
+from stamina.rest.mutants.mutant import Ground, Mutant, Operator
 from stamina.suite import Case, Suite, Target
 
 
@@ -89,14 +89,22 @@ def measure(suite: Suite, mutants: Sequence[Mutant]) -> Measured:
     return Measured(dict(tallies), tuple(survivors), dict(reasons), tuple(refuted), frozenset(useful))
 
 
-def sample(mutants: Iterator[Mutant], size: int, draw: Draw) -> list[Mutant]:
-    """So many of the mutants, as evenly over the operators as their numbers allow, in the order in which they came."""
-    by_operator: defaultdict[str, list[int]] = defaultdict(list)
-    every = list(mutants)
-    for position, mutant in enumerate(every):
-        by_operator[mutant.operator.name].append(position)
-    piles = [draw.at(name).shuffled(positions) for name, positions in by_operator.items()]
-    rounds = range(max(map(len, piles), default=0))
-    # In another order each time, so that a small sample is not of the first operators alone.
-    taken = [pile[number] for number in rounds for pile in draw.at("round", number).shuffled(piles) if number < len(pile)]
-    return [every[position] for position in sorted(taken[:size])]
+def sample(operators: Sequence[Operator], ground: Ground, size: int, draw: Draw) -> list[Mutant]:
+    """So many mutants of a state, as evenly over the operators as the numbers of their faults allow, by operator.
+
+    Faults are looked for as they are needed, for some operators have many that take long to find.
+    """
+    waiting = [(operator, operator.drawn(ground, draw.at(operator.name))) for operator in operators]
+    taken: defaultdict[str, list[Mutant]] = defaultdict(list)
+    number = 0
+    while waiting and size > 0:
+        left = []
+        # In another order each time, so that a small sample is not of the first operators alone.
+        for operator, faults in draw.at("round", number).shuffled(waiting):
+            fault = next(faults, None) if size > 0 else None
+            if fault is not None:
+                taken[operator.name].append(Mutant(operator, fault))
+                left.append((operator, faults))
+                size -= 1
+        waiting, number = left, number + 1
+    return [mutant for operator in operators for mutant in taken[operator.name]]

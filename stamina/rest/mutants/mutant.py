@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import attrs
 
 from stamina.domain import Handler
+from stamina.draw import Draw
 from stamina.exchange import Request, Response
 from stamina.rest.changes import Change
 from stamina.rest.schema import Entity, Field, State
@@ -63,12 +64,22 @@ class Operator:
         rule: the contract's number of it.
         summary: what the faulty server does, as a clause.
         faults: all places; lazily.
+        places: where finding a fault takes long: functions that each find those of one place, so that a sample need not find all.
     """
 
     name: str
     rule: str
     summary: str
     faults: Callable[[Ground], Iterator[Fault]]
+    places: Callable[[Ground], Sequence[Callable[[], Iterator[Fault]]]] | None = None
+
+    def drawn(self, ground: Ground, draw: Draw) -> Iterator[Fault]:
+        """The faults in random order, found as they are asked for."""
+        if self.places is None:
+            yield from draw.shuffled(list(self.faults(ground)))
+        else:
+            for find in draw.shuffled(self.places(ground)):
+                yield from find()
 
 
 @attrs.frozen(eq=False)
