@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from stamina.rest.mutants import acting, analytics, bodies, changing, effects, fields, objects, references, values
+from stamina.rest.mutants import acting, analytics, bodies, changing, conditions, effects, fields, objects, ordering, references, running, values
 from stamina.rest.mutants.mutant import Fault, Ground, Made, Mutant, Operator
 
 __all__ = ["OPERATORS", "Fault", "Ground", "Made", "Mutant", "Operator", "mutants"]
@@ -18,7 +18,10 @@ OPERATORS: Final[tuple[Operator, ...]] = (
     *references.OPERATORS,
     *analytics.OPERATORS,
     *acting.OPERATORS,
+    *conditions.OPERATORS,
     *effects.OPERATORS,
+    *running.OPERATORS,
+    *ordering.OPERATORS,
     *changing.OPERATORS,
 )
 """Every operator, in a fixed order; names are unique."""

@@ -34,8 +34,9 @@ from stamina.rest.expressions import (
     Subject,
     Sum,
 )
-from stamina.rest.schema import Action
+from stamina.rest.schema import Action, Entity, EnumType
 from stamina.rest.semantics import compare
+from stamina.rest.values import may_be_null
 
 NOWHERE: Final = "B2, B3: the conditions hold only when {} is null, so the effect has nothing to write"
 OVERRULED: Final = "B3: the transition comes last and overrules what an effect writes into its enum field"
@@ -43,9 +44,19 @@ OVERWRITTEN: Final = "B3: effect {} overwrites it before anything reads it"
 STAYS_NULL: Final = "B3: {} is null whenever the effect is reached, so the effect leaves its target as it is"
 ALREADY: Final = "B2, B3: the conditions hold only when {} has this value already"
 NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
+AT_TARGET: Final = "B1: the action is refused only where its enum field stands at the target already, if anywhere"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
+
+
+def only_refused_at_target(entity: Entity, action: Action) -> str:
+    """Why a transition that wrongly takes place on refusal does not show."""
+    field = entity.field(action.enum_field)
+    assert isinstance(field.type, EnumType)
+    wrong = {value for value in field.type.values if value not in action.from_values} | ({None} if may_be_null(field) else set())
+    refused = wrong | (set(action.from_values) if action.conditions else set())
+    return AT_TARGET if refused <= {action.to_value} else ""
 
 
 def same_but_for_order(one: Action, other: Action) -> str:

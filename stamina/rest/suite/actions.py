@@ -162,13 +162,18 @@ def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
 
 
 def _states(actors: Actors, scene: Scene) -> Case:
-    """404 before anything else; then the enum field at every value: refused outside the from-values, taken at each of them."""
+    """404 before anything else; then the enum field at every value: refused outside the from-values, taken at each of them.
+
+    The value from which another case lets the action succeed is left out where there are others.
+    """
     action = actors.action
     field = actors.kit.entity.field(action.enum_field)
     assert isinstance(field.type, EnumType)
     here = (actors.kit.entity.name, scene.acting)
     # A refused action that moves the field nevertheless shows only where it did not stand at the target, so that comes first.
     values = sorted(field.type.values, key=lambda value: value != action.to_value)
+    shown = scene.read(*here, field.name)
+    values = [value for value in values if value != shown or value == action.to_value] or values
     scenes = [scene.changed(*here, {field.name: value}, f"{field.name} is {value}") for value in values]
     empty = with_null(actors, scene, here, field.name)
     return _case(
@@ -256,15 +261,18 @@ def _fewest(actors: Actors, scenes: list[Scene], index: int) -> Choice:
 
 
 def _searched(actors: Actors, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
-    """Scenes in which a condition holds and a misreading of it does not, or the other way round: moving one operand alone upset another condition."""
+    """Scenes in which a condition and a misreading of it differ, looked for as a whole: moving one operand alone upset another condition."""
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    condition = action.conditions[index]
     worlds: list[World | None] = []
-    for wrong in (each.condition for each in hidden if each.condition is not None):
-        holding = attrs.evolve(action, conditions=(*action.conditions, negated(wrong)))
-        failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
-        worlds.append(witness.succeeding(state, entity, holding) or witness.failing_only(state, entity, failing, index))
-    if None in worlds and isinstance(action.conditions[index], Comparison):
+    wrongs = [each.condition for each in hidden if each.condition is not None]
+    if any(isinstance(wrong, Comparison) and isinstance(condition, Comparison) and wrong.left == condition.left for wrong in wrongs):
         worlds += [trial.world for trial in witness.boundary(state, entity, action, index)]
+    for wrong in wrongs:
+        if not isinstance(wrong, Comparison) or not isinstance(condition, Comparison) or wrong.left != condition.left:
+            holding = attrs.evolve(action, conditions=(*action.conditions, negated(wrong)))
+            failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
+            worlds.append(witness.succeeding(state, entity, holding) or witness.failing_only(state, entity, failing, index))
     for number, world in enumerate(worlds):
         yield from _scenes(actors, world, f"e{number}-", f"beside the edge of condition {index + 1}")
 

@@ -1,0 +1,107 @@
+"""Operators on the order of effects and transition (B1, B3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stamina.exchange import Json
+from stamina.rest.expressions import (
+    Compute,
+    Effect,
+    IncrementBy,
+    OnEach,
+    OnReference,
+    OnThis,
+    Subject,
+)
+from stamina.rest.mutants.acting import Acting, action_fault, altered, each_action
+from stamina.rest.mutants.flawed import flawed
+from stamina.rest.mutants.mutant import Faults, Ground, operator
+from stamina.rest.schema import Action
+from stamina.rest.semantics import View, assign, run_effects, written
+
+
+@operator("effects-from-snapshot", "B3")
+def effects_from_snapshot(ground: Ground) -> Faults:
+    """Every effect reads the values from before the first."""
+    for entity, action in each_action(ground):
+        if _reads_what_was_written(action):
+            yield action_fault(entity, action, "effects read what was before", flawed(_Snapshot, ground.state, entity.name, action.name))
+
+
+class _Snapshot(Acting):
+    """Effects read the acting object as it was before the first of them."""
+
+    def _perform(self, action: Action, seen: View) -> None:
+        if not self._mine:
+            super()._perform(action, seen)
+            return
+        before = dict(seen.this)
+        news: dict[str, Json] = {}
+        for effect in action.effects:
+            if isinstance(effect.scope, OnThis):
+                copy = dict(before)
+                assign(copy, effect.target, effect.assignment, View(copy, seen.store, seen.targets))
+                news[effect.target] = copy[effect.target]
+            else:
+                for subject in list(written(effect.scope, View(before, seen.store, seen.targets))):
+                    assign(subject, effect.target, effect.assignment, View(before, seen.store, seen.targets))
+        seen.this.update({**news, action.enum_field: action.to_value})
+
+
+def _reads_what_was_written(action: Action) -> bool:
+    fields: set[str] = set()
+    for effect in action.effects:
+        if fields & set(_read_of_this(effect)):
+            return True
+        if isinstance(effect.scope, OnThis):
+            fields.add(effect.target)
+    return False
+
+
+def _read_of_this(effect: Effect) -> Iterator[str]:
+    if isinstance(effect.scope, OnReference | OnEach):
+        yield effect.scope.field
+    if isinstance(effect.assignment, IncrementBy) and isinstance(effect.scope, OnThis):
+        yield effect.target
+    if isinstance(effect.assignment, Compute):
+        yield from (ref.field for ref in (effect.assignment.value.left, effect.assignment.value.right) if ref.subject is Subject.THIS)
+
+
+@operator("effects-reversed", "B3")
+def effects_reversed(ground: Ground) -> Faults:
+    """Two effects that depend on each other change places."""
+    for entity, action in each_action(ground):
+        for index in range(len(action.effects) - 1):
+            one, two = action.effects[index : index + 2]
+            if isinstance(one.scope, OnThis) and isinstance(two.scope, OnThis) and one.target in (*_read_of_this(two), two.target):
+                effects = (*action.effects[:index], two, one, *action.effects[index + 2 :])
+                yield altered(ground, entity, action, f"effects {index + 1} and {index + 2} change places", _commuting(one, two), effects=effects)
+
+
+def _commuting(one: Effect, two: Effect) -> str:
+    both = isinstance(one.assignment, IncrementBy) and isinstance(two.assignment, IncrementBy)
+    return "B3: increments of one field commute" if both else ""
+
+
+@operator("transition-first", "B3")
+def transition_first(ground: Ground) -> Faults:
+    """The transition comes before the effects, which overrule it."""
+    for entity, action in each_action(ground):
+        if any(effect.target == action.enum_field and isinstance(effect.scope, OnThis) for effect in action.effects):
+            yield action_fault(entity, action, "the transition comes first", flawed(_TransitionFirst, ground.state, entity.name, action.name))
+
+
+class _TransitionFirst(Acting):
+    def _perform(self, action: Action, seen: View) -> None:
+        super()._perform(action, seen)
+        if self._mine:
+            run_effects([effect for effect in action.effects if isinstance(effect.scope, OnThis) and effect.target == action.enum_field], seen)
+
+
+OPERATORS: Final = (
+    effects_from_snapshot,
+    effects_reversed,
+    transition_first,
+)
