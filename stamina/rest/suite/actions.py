@@ -15,7 +15,7 @@ from stamina.rest import testdata, witness
 from stamina.rest.expressions import Comparison, Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, SetTo, Subject
 from stamina.rest.schema import EnumType, Field, ReferenceListType
 from stamina.rest.semantics import view
-from stamina.rest.suite.kit import Kit, Kits, case, missing
+from stamina.rest.suite.kit import Kit, Kits, Object, case, missing, target_name
 from stamina.rest.suite.misreadings import Choice, Misreading, fewest, negated
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
 from stamina.rest.suite.variants import around, extremes, with_items, with_null, with_reference
@@ -155,10 +155,24 @@ def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
     """The scene with a twin of the acting object, and for each entity that it reaches an object that it does not refer to."""
     acting = actors.kit.entity.name
     for entity, objects in list(scene.store.items()):
-        model = objects[scene.acting] if entity == acting else next(iter(objects.values()), None)
+        model = objects[scene.acting] if entity == acting else next(iter(objects.values()), None) or _unwritten(actors, entity)
         if model is not None:
             scene = scene.changed(entity, "bystander", {**model, "id": "bystander"})
     return scene
+
+
+def _unwritten(actors: Actors, entity: str) -> Object | None:
+    """An object on which each effect on objects of this entity would show; None where there is no such effect."""
+    kit, own = actors.kits.by_name[entity], actors.kit.entity
+    found = kit.stored(kit.full("bystander", 1))
+    written = False
+    for effect in actors.action.effects:
+        if not isinstance(effect.scope, OnThis) and target_name(own.field(effect.scope.field)) == entity:
+            written = True
+            field = kit.entity.field(effect.target)
+            if isinstance(effect.assignment, SetTo) and testdata.is_plain(field):
+                found[field.name] = testdata.different(field, kit.number + 1, effect.assignment.value)
+    return found if written else None
 
 
 def _states(actors: Actors, scene: Scene) -> Case:
@@ -328,7 +342,9 @@ def _own(actors: Actors) -> Iterator[Scene]:
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
     used = dict.fromkeys(effect.scope.field for effect in action.effects if not isinstance(effect.scope, OnThis))
     for number, name in enumerate(used):
-        yield from _scenes(actors, witness.own_reference(state, entity, action, name), f"o{number}-", f"{name} leads back to the acting object")
+        label = f"{name} leads back to the acting object"
+        for scene in _scenes(actors, witness.own_reference(state, entity, action, name), f"o{number}-", label):
+            yield attrs.evolve(_enriched(actors, scene), label=label)
 
 
 def _scenes(actors: Actors, world: World | None, prefix: str, label: str) -> Iterator[Scene]:

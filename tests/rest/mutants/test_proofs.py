@@ -1,0 +1,196 @@
+"""A proof says that no client can tell a mutant from the truth: where it says so, running both readings shows no difference, and near misses are not proven."""
+
+import itertools
+from collections.abc import Iterator
+
+import attrs
+import pytest
+
+from stamina.rest.expressions import (
+    Arithmetic,
+    ArithmeticOperator,
+    Comparator,
+    Comparison,
+    Compute,
+    Count,
+    Effect,
+    FieldRef,
+    IncrementBy,
+    Literal,
+    NullCheck,
+    OnEach,
+    OnReference,
+    Quantified,
+    Quantifier,
+    SetTo,
+    Sum,
+)
+from stamina.rest.mutants import proofs
+from stamina.rest.schema import Action, Entity, EnumType, Field, IntegerType, ReferenceListType, ReferenceType
+from stamina.rest.semantics import Store, perform, refusal, view
+
+ACTION = Action("act", "state", ("on",), "off")
+ENTITY = Entity(
+    "Thing",
+    (
+        Field("state", EnumType("ThingState", ("on", "off")), nullable=True),
+        Field("a", IntegerType(), nullable=True),
+        Field("b", IntegerType(), nullable=True),
+        Field("c", IntegerType(), nullable=True),
+        Field("next", ReferenceType("Thing"), required=False, nullable=True),
+        Field("all", ReferenceListType("Thing"), required=False),
+    ),
+)
+A_IS_NULL, A_IS_SET = NullCheck(FieldRef("a"), is_null=True), NullCheck(FieldRef("a"), is_null=False)
+SUM_OF_A_AND_B = Compute(Arithmetic(FieldRef("a"), ArithmeticOperator.ADD, FieldRef("b")))
+
+
+def acting(*effects: Effect, conditions: tuple[object, ...] = ()) -> Action:
+    return attrs.evolve(ACTION, effects=effects, conditions=conditions)
+
+
+def outcomes(action: Action) -> Iterator[object]:
+    """What the action makes of every small store: two objects with a few values each, referring to each other, to themselves or to nothing."""
+    for state, a, b, c, name, names in itertools.product(("on", "off", None), (None, 3), (None, 4), (None, 0, 5), (None, "x", "y"), ([], ["x"], ["y", "x"])):
+        this = {"id": "x", "state": state, "a": a, "b": b, "c": c, "next": name, "all": names}
+        store: Store = {"Thing": {"x": this, "y": {"id": "y", "state": "on", "a": 7, "b": c, "c": a, "next": "x", "all": ["x"]}}}
+        seen = view(this, store, ENTITY)
+        reason = refusal(action, seen)
+        if reason is None:
+            perform(action, seen)
+        yield reason, store
+
+
+def same(one: Action, other: Action) -> bool:
+    return all(left == right for left, right in zip(outcomes(one), outcomes(other), strict=True))
+
+
+NO_TRACE = {
+    "a reference that must be null": acting(Effect("b", SetTo(1), OnReference("next")), conditions=(NullCheck(FieldRef("next"), is_null=True),)),
+    "the enum field, which the transition overrules": acting(Effect("state", SetTo("on"))),
+    "what the next effect overwrites": acting(Effect("b", SetTo(1)), Effect("b", SetTo(2))),
+    "what a computation overwrites": acting(Effect("c", SetTo(1)), Effect("c", SUM_OF_A_AND_B), conditions=(A_IS_SET, NullCheck(FieldRef("b"), is_null=False))),
+}
+
+
+@pytest.mark.parametrize("action", NO_TRACE.values(), ids=NO_TRACE)
+def test_an_effect_without_trace_may_as_well_be_left_out(action: Action) -> None:
+    assert proofs.effect_without_trace(action, 0)
+    assert same(action, attrs.evolve(action, effects=action.effects[1:]))
+
+
+TRACE = {
+    "a reference that may be null": acting(Effect("b", SetTo(1), OnReference("next"))),
+    "what an effect in between reads": acting(Effect("b", SetTo(1)), Effect("a", IncrementBy(1)), Effect("c", SUM_OF_A_AND_B), Effect("b", SetTo(2))),
+    "what a computation may leave as it is": acting(Effect("c", SetTo(1)), Effect("c", SUM_OF_A_AND_B)),
+    "what is written on other objects": acting(Effect("b", SetTo(1)), Effect("b", SetTo(2), OnReference("next"))),
+    "what an increment builds on": acting(Effect("b", SetTo(1)), Effect("b", IncrementBy(2))),
+    "the reference through which the next one writes": acting(Effect("next", SetTo(None)), Effect("b", SetTo(2), OnReference("next"))),
+}
+
+
+@pytest.mark.parametrize("action", TRACE.values(), ids=TRACE)
+def test_an_effect_that_shows_is_not_proven_traceless(action: Action) -> None:
+    assert proofs.effect_without_trace(action, 0) == ""
+    assert not same(action, attrs.evolve(action, effects=action.effects[1:]))
+
+
+NO_FORCE = {
+    "an increment of null": acting(Effect("a", IncrementBy(1)), conditions=(A_IS_NULL,)),
+    "arithmetic with null": acting(Effect("c", SUM_OF_A_AND_B), conditions=(A_IS_NULL,)),
+    "the value that the conditions ask for": acting(Effect("b", SetTo(4)), conditions=(Comparison(FieldRef("b"), Comparator.EQ, Literal(4)),)),
+    "null where the conditions ask for null": acting(Effect("a", SetTo(None)), conditions=(A_IS_NULL,)),
+}
+
+
+@pytest.mark.parametrize("action", NO_FORCE.values(), ids=NO_FORCE)
+def test_an_effect_without_force_changes_nothing(action: Action) -> None:
+    assert proofs.effect_without_force(action, 0)
+    assert same(action, attrs.evolve(action, effects=()))
+
+
+def test_an_effect_keeps_its_force_when_an_earlier_one_fills_what_was_null() -> None:
+    action = acting(Effect("a", SetTo(2)), Effect("a", IncrementBy(1)), conditions=(A_IS_NULL,))
+    assert proofs.effect_without_force(action, 1) == ""
+    assert not same(action, attrs.evolve(action, effects=action.effects[:1]))
+
+
+def test_an_effect_keeps_its_force_when_a_reference_may_lead_back() -> None:
+    """Setting ``a`` on the referenced object may set it on the acting one."""
+    action = acting(Effect("a", SetTo(2), OnReference("next")), Effect("a", IncrementBy(1)), conditions=(A_IS_NULL,))
+    assert proofs.effect_without_force(action, 1) == ""
+
+
+ONE, TWO = Effect("b", SetTo(1)), Effect("c", IncrementBy(2))
+READS_B = Effect("c", SUM_OF_A_AND_B)
+COMMUTING = {
+    "fields that have nothing to do with each other": (ONE, TWO),
+    "increments of one field": (Effect("c", IncrementBy(1)), TWO),
+    "increments of one field that meet on one object": (Effect("c", IncrementBy(1), OnEach("all")), TWO),
+    "other fields of other objects": (Effect("b", SetTo(1), OnReference("next")), TWO),
+}
+CLASHING = {
+    "what the other reads": (ONE, READS_B),
+    "what the other writes": (ONE, Effect("b", SetTo(2))),
+    "what the other writes, perhaps on one object": (ONE, Effect("b", SetTo(2), OnReference("next"))),
+    "the list that the other goes through": (Effect("all", SetTo(())), Effect("c", IncrementBy(2), OnEach("all"))),
+}
+
+
+@pytest.mark.parametrize("effects", COMMUTING.values(), ids=COMMUTING)
+def test_effects_that_commute_may_change_places(effects: tuple[Effect, Effect]) -> None:
+    assert proofs.same_but_for_order(acting(*effects), acting(*reversed(effects))) == proofs.COMMUTING
+    assert same(acting(*effects), acting(*reversed(effects)))
+
+
+@pytest.mark.parametrize("effects", CLASHING.values(), ids=CLASHING)
+def test_effects_that_clash_may_not(effects: tuple[Effect, Effect]) -> None:
+    assert proofs.same_but_for_order(acting(*effects), acting(*reversed(effects))) == ""
+    assert not same(acting(*effects), acting(*reversed(effects)))
+
+
+def test_conditions_may_change_places_and_nothing_else_may_differ() -> None:
+    one, other = acting(ONE, conditions=(A_IS_SET, NullCheck(FieldRef("b"), is_null=True))), acting(ONE, conditions=(A_IS_SET,))
+    assert proofs.same_but_for_order(one, attrs.evolve(one, conditions=one.conditions[::-1])) == proofs.ANY_ORDER
+    assert proofs.same_but_for_order(one, other) == ""
+    assert proofs.same_but_for_order(one, attrs.evolve(one, to_value="on")) == ""
+
+
+@pytest.mark.parametrize(
+    ("conditions", "from_values", "nullable", "hidden"),
+    [
+        ((), ("on",), False, True),
+        ((), ("on",), True, False),
+        ((A_IS_SET,), ("on",), False, False),
+        ((A_IS_SET,), ("off",), False, False),
+        ((), (), False, False),
+    ],
+)
+def test_a_transition_on_refusal_is_hidden_where_every_refusal_is_at_the_target(
+    conditions: tuple[object, ...], from_values: tuple[str, ...], *, nullable: bool, hidden: bool
+) -> None:
+    entity = attrs.evolve(ENTITY, fields=(attrs.evolve(ENTITY.fields[0], nullable=nullable), *ENTITY.fields[1:]))
+    action = attrs.evolve(ACTION, from_values=from_values, conditions=conditions)
+    assert bool(proofs.only_refused_at_target(entity, action)) is hidden
+
+
+@pytest.mark.parametrize(
+    ("condition", "never"),
+    [
+        (Quantified(Quantifier.ANY, "all", A_IS_SET), True),
+        (Quantified(Quantifier.ALL, "all", A_IS_SET), False),
+        (Comparison(Count("all"), Comparator.GE, Literal(1)), True),
+        (Comparison(Count("all"), Comparator.LT, Literal(1)), False),
+        (Comparison(Sum("all", "a"), Comparator.GT, Literal(0)), True),
+        (Comparison(Sum("all", "a"), Comparator.GE, Literal(0)), False),
+        (Comparison(Count("others"), Comparator.GE, Literal(1)), False),
+    ],
+)
+def test_a_list_is_never_empty_where_a_condition_would_not_hold(condition: object, *, never: bool) -> None:
+    assert bool(proofs.never_empty(acting(conditions=(condition,)), "all")) is never
+
+
+def test_what_is_compared_is_not_null_until_an_effect_clears_it() -> None:
+    action = acting(Effect("a", SetTo(None)), Effect("b", SetTo(1)), conditions=(Comparison(FieldRef("a"), Comparator.NE, Literal(2)),))
+    assert [sorted(proofs.never_null(action, index)) for index in (0, 1, 2)] == [["a"], [], ["b"]]
+    assert sorted(proofs.always_null(action, 1)) == ["a"]
