@@ -16,7 +16,8 @@ from stamina.rest.openapi import document
 from tests.rest.library import LIBRARY
 from tests.rest.walks import states
 
-SCENARIO = RestDomain().scenario(ScenarioOptions(seed=0))
+PLAYED = ((0, 0, 10), (0, 12, 10), (1, 6, 10), (2, 25, 5), (3, 50, 3))
+"""Seed, turn, and random examples for each operation in each phase: fewer for the large ones."""
 
 LATITUDE = (
     "positive_data_acceptance",  # JSON Schema cannot say that an id of a reference must exist, or that an instant is in its range.
@@ -49,15 +50,17 @@ def test_every_entity_has_its_schema_and_its_paths() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("turn", [0, 12])
-async def test_schemathesis_finds_nothing(turn: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "turn", "examples"), PLAYED)
+async def test_schemathesis_finds_nothing(seed: int, turn: int, examples: int, tmp_path: Path) -> None:
     """Boundary values, random ones and sequences, good and bad; with what the contract leaves open taken out."""
     file = tmp_path / "openapi.json"
-    file.write_text(json.dumps(document(SCENARIO.state(turn))))
-    options = ["--phases", "coverage,fuzzing,stateful", "-n", "10", "--seed", "1", "--continue-on-failure", "--suppress-health-check", "filter_too_much"]
-    async with serving(Application(SCENARIO.truth(turn))) as bound:
+    scenario = RestDomain().scenario(ScenarioOptions(seed=seed))
+    file.write_text(json.dumps(document(scenario.state(turn))))
+    options = ["--phases", "coverage,fuzzing,stateful", "-n", str(examples), "--seed", "1", "--continue-on-failure"]
+    options += ["--suppress-health-check", "filter_too_much"]
+    async with serving(Application(scenario.truth(turn))) as bound:
         command = [str(Path(sys.executable).with_name("schemathesis")), "run", str(file), "--url", bound.url, "--no-color"]
         command += ["--checks", "all", "--exclude-checks", ",".join(LATITUDE), *options]
-        with trio.fail_after(300):
+        with trio.fail_after(600):
             result = await trio.run_process(command, capture_stdout=True, check=False, cwd=tmp_path)
     assert result.returncode == 0, result.stdout.decode()[-4000:]
