@@ -21,7 +21,7 @@ from botocore.eventstream import EventStreamBuffer, ParserError
 from botocore.exceptions import BotoCoreError
 
 from actors.gateway.bodies import Document
-from actors.gateway.credentials import Environment
+from actors.gateway.credentials import Environment, Learn, untold
 from actors.gateway.events import event
 from actors.gateway.http_client import HttpAnswer, HttpClient, Outgoing, split_url
 from actors.gateway.interfaces import CredentialsFailed, Headers, Operation, UpstreamFailed, UpstreamRequest, UpstreamResponse
@@ -36,9 +36,10 @@ MANTLE: Final = "bedrock-mantle"
 class BedrockUpstream:
     """See the module. A model's ``base_url`` replaces the regional address; ``api_key_env`` names a variable with a Bedrock API key, used instead of SigV4."""
 
-    def __init__(self, model: ModelConfig, client: HttpClient, environment: Environment) -> None:
+    def __init__(self, model: ModelConfig, client: HttpClient, environment: Environment, learn: Learn = untold) -> None:
         self._model = model
         self._client = client
+        self._learn = learn
         self._environment = environment
         self._session: boto3.Session | None = None
 
@@ -76,6 +77,7 @@ class BedrockUpstream:
             raise CredentialsFailed(f"model {self._model.name}: AWS credentials cannot be had ({type(error).__name__}); {_REMEDY}") from error
         if frozen is None:
             raise CredentialsFailed(f"model {self._model.name}: there are no AWS credentials; {_REMEDY}")
+        self._learn(part for part in (frozen.access_key, frozen.secret_key, frozen.token) if part)
         request = AWSRequest(method="POST", url=url, data=body, headers={name: value for name, value in headers if name in SIGNED})
         SigV4Auth(frozen, MANTLE if MANTLE in url else "bedrock", _region(url, self._known())).add_auth(request)
         rest = tuple(pair for pair in headers if pair[0] not in SIGNED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from typing import Protocol as Interface
 
@@ -20,6 +20,13 @@ OPENAI_KEY: Final = "OPENAI_API_KEY"
 GEMINI_KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 Environment: TypeAlias = Mapping[str, str]
+
+Learn: TypeAlias = Callable[[Iterable[str]], None]
+"""Is told credentials that stand in no variable, so that they are kept out of all that is written. May be called in any thread."""
+
+
+def untold(secrets: Iterable[str]) -> None:
+    """Nobody needs to know."""
 
 
 class Credentials(Interface):
@@ -82,9 +89,10 @@ def gemini_key(model: ModelConfig, environment: Environment) -> Credentials:
 class AnthropicCredentials:
     """The conventions of Anthropic's SDK: a key, a token, a profile or a workload identity, refreshed by the SDK itself, in worker threads."""
 
-    def __init__(self, model: ModelConfig, environment: Environment) -> None:
+    def __init__(self, model: ModelConfig, environment: Environment, learn: Learn = untold) -> None:
         self._model = model
         self._environment = environment
+        self._learn = learn
         self._client: Anthropic | None = None
 
     async def added(self, headers: Headers) -> Headers:
@@ -120,6 +128,7 @@ class AnthropicCredentials:
             next(client.custom_auth.sync_auth_flow(cast(Any, request)))
         if "authorization" not in request.headers and "x-api-key" not in request.headers:
             raise missing(self._model.name, _REMEDY)
+        self._learn(request.headers.get(name, "").removeprefix("Bearer ") for name in ("authorization", "x-api-key"))
         own = {"host", "content-length"}
         return tuple((name, value) for name, value in request.headers.items() if name not in own)
 

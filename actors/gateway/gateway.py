@@ -141,7 +141,7 @@ class Gateway:
         """Made with the model's first seat; raises ValueError for a scripted one that nobody scripted."""
         if model.name not in self._desks:
             options = self._options
-            upstream = options.upstreams(model) or provider(model, self._client, options.environment)
+            upstream = options.upstreams(model) or provider(model, self._client, options.environment, self.redactor.learn)
             limits = attrs.evolve(model, requests_per_minute=None, tokens_per_minute=None) if options.recorded else model
             gate = Gate(limits, options.tell)
             self._desks[model.name] = Desk(

@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from actors.gateway.credentials import AnthropicCredentials, Credentials, Environment, gemini_key, openai_key
+from actors.gateway.credentials import AnthropicCredentials, Credentials, Environment, Learn, gemini_key, openai_key, untold
 from actors.gateway.http_client import HttpClient, Outgoing, split_url
 from actors.gateway.interfaces import Upstream, UpstreamRequest, UpstreamResponse
 from stamina.config.model import ModelConfig, Provider
@@ -52,8 +52,11 @@ class HttpUpstream:
             yield answer
 
 
-def provider(model: ModelConfig, client: HttpClient, environment: Environment = os.environ) -> Upstream:
-    """The upstream of a model. A scripted one has none here: it is not reached over HTTP."""
+def provider(model: ModelConfig, client: HttpClient, environment: Environment = os.environ, learn: Learn = untold) -> Upstream:
+    """The upstream of a model; ``learn`` is told credentials that are found elsewhere than in the environment.
+
+    A scripted one has none here: it is not reached over HTTP.
+    """
     match model.provider:
         case Provider.OPENAI:
             return HttpUpstream(client, _base(model, OPENAI_URL), openai_key(model, environment), strip="/v1")
@@ -61,11 +64,11 @@ def provider(model: ModelConfig, client: HttpClient, environment: Environment = 
             return HttpUpstream(client, _base(model, GEMINI_URL), gemini_key(model, environment))
         case Provider.ANTHROPIC:
             base = _base(model, environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL).removesuffix("/v1")
-            return HttpUpstream(client, base, AnthropicCredentials(model, environment), version=("anthropic-version", "2023-06-01"))
+            return HttpUpstream(client, base, AnthropicCredentials(model, environment, learn), version=("anthropic-version", "2023-06-01"))
         case Provider.BEDROCK:
             from actors.gateway.bedrock import BedrockUpstream  # boto3 is slow to start, and most sweeps do without
 
-            return BedrockUpstream(model, client, environment)
+            return BedrockUpstream(model, client, environment, learn)
         case Provider.SCRIPTED:
             raise ValueError(f"model {model.name} is scripted")
 

@@ -106,6 +106,7 @@ def _forms(secret: str) -> Iterator[str]:
         yield escaped
         yield escaped.replace("/", "\\/")
     yield quote(raw, safe="")
+    yield quote(raw)
     yield quote_plus(raw)
     yield raw.hex()
     yield raw.hex().upper()
@@ -115,6 +116,7 @@ def _forms(secret: str) -> Iterator[str]:
             yield plain
             yield plain.replace("+", "-").replace("/", "_")
             yield quote(plain, safe="")
+            yield quote(plain)
 
 
 def _base64_core(raw: bytes, offset: int) -> str:

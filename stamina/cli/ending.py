@@ -25,9 +25,10 @@ INTERRUPTED: Final = 130
 
 
 class Traces:
-    """Where the traceback of a bug goes: the run's folder once a command has one."""
+    """Where the traceback of a bug goes: the run's folder once a command has one; and what takes secrets out of it, once a command knows any."""
 
     folder: Path | None = None
+    redact: Callable[[str], str] = str
 
 
 def ended(command: Callable[[], object]) -> int:
@@ -73,8 +74,8 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _confess(error: BaseException) -> None:
     """A bug of ours: one line for the user, the traceback for whoever mends it."""
-    text = "".join(traceback.format_exception(error))
-    click.echo(f"stamina has a bug ({type(error).__name__}: {str(error)[:200]}).", err=True)
+    text = Traces.redact("".join(traceback.format_exception(error)))
+    click.echo(f"stamina has a bug ({type(error).__name__}: {Traces.redact(str(error))[:200]}).", err=True)
     if os.environ.get("STAMINA_DEBUG") == "1":
         click.echo(text, err=True)
         return

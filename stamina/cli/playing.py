@@ -27,6 +27,7 @@ from harnesses.registry import make_harness
 from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
 from scenario_store.run import Run
 from stamina import __version__
+from stamina.cli.ending import Traces
 from stamina.cli.places import Place, place
 from stamina.config.lock import Lock, identity
 from stamina.config.model import Plan, Work
@@ -48,6 +49,7 @@ def play_run(run: Run, plan: Plan, observer: Observer, recorded: Run | None = No
     With a ``recorded`` run no model is asked: its recordings answer.
     """
     wire = Wire(run, Redactor(secrets_of(plan.sweep.models.values(), os.environ)), recorded)
+    Traces.redact = wire.redactor.text
     with logging_to(run.log_file, wire.redactor.processor):
         return trio.run(_play, run, plan, both(to_log, observer), wire)
 

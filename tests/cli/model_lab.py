@@ -142,11 +142,10 @@ class Reply:
     kind: str = "text/event-stream"
 
 
-def says(text: str) -> Reply:
-    """A streamed answer of a model."""
+def says(text: str, cut: int = 10) -> Reply:
+    """A streamed answer of a model, in two events."""
     usage = {"prompt_tokens": 100 + len(text), "completion_tokens": 10}
-    middle = len(text) // 2
-    events: list[dict[str, Any]] = [{"choices": [{"delta": {"content": part}}]} for part in (text[:middle], text[middle:])]
+    events: list[dict[str, Any]] = [{"choices": [{"delta": {"content": part}}]} for part in (text[:cut], text[cut:])]
     events.append({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage})
     return Reply([*(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events), b"data: [DONE]\n\n"])
 
