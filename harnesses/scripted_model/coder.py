@@ -186,7 +186,7 @@ class Coder:
         """What it does badly: the same in every repetition of a call, and in every cell that plays the scenario."""
         script, place = self.script, work.place
         draw = Draw(script.seed, "scripted", session.session, place.repeat, place.turn, place.attempt, digest(work.prompt.text.encode()))
-        wrong = not work.prompt.is_feedback and draw.at("mistake").chance(script.mistake_chance)
+        wrong = not work.prompt.is_feedback and (place.turn in script.mistake_turns or draw.at("mistake").chance(script.mistake_chance))
         return Orders(
             mistakes=[kind.value for kind in draw.at("kind").shuffled(script.mistakes)] if wrong else [],
             pick=draw.at("target").integer(0, 9999),

@@ -12,7 +12,7 @@ from harnesses.scripted_model.purpose import Purpose
 from stamina.config.script import FailureConfig, ModelFailure, ScriptConfig
 from stamina.draw import Draw
 
-OF_CALLS: Final = frozenset({ModelFailure.MALFORMED_CALL, ModelFailure.WRONG_TOOL, ModelFailure.SLOW_COMMAND})
+OF_CALLS: Final = frozenset({ModelFailure.MALFORMED_CALL, ModelFailure.WRONG_TOOL, ModelFailure.SLOW_COMMAND, ModelFailure.KILL, ModelFailure.FULL})
 """They need an answer that calls a tool."""
 OF_ANSWERS: Final = frozenset({*OF_CALLS, ModelFailure.CUT, ModelFailure.STALL, ModelFailure.EMPTY})
 """They are made of the answer that would have been given; the others give none."""

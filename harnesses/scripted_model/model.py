@@ -26,6 +26,12 @@ from stamina.config.model import ModelConfig
 from stamina.config.script import FailureConfig, ModelFailure
 from stamina.protocols import Protocol
 
+FULL: Final = 0.96
+"""Share of the window that a request is said to have filled."""
+
+KILL: Final = "kill -9 $PPID"
+"""No more than its parent: beyond that may be, where nothing is sandboxed, whoever runs the sweep."""
+
 JSON: Final = (("content-type", "application/json"),)
 EVENTS: Final = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
@@ -172,6 +178,8 @@ class ScriptedModel:
             if failure.kind not in OF_ANSWERS:
                 return self._failed(failure, asked, speech, count, entry)
             answer = _complete(_spoiled(answer, failure, conversation))
+            if failure.kind is ModelFailure.FULL:
+                answer = attrs.evolve(answer, count=attrs.evolve(answer.count, input=max(count.input, round(FULL * self.config.context_window))))
         if count.input > self.config.context_window and purpose is not Purpose.COUNT:
             return self._too_long(speech, count, entry)
         if purpose is Purpose.COUNT:
@@ -292,6 +300,8 @@ def _spoiled(answer: Answer, failure: FailureConfig, conversation: Conversation)
             return attrs.evolve(answer, call=ToolCall(answer.call.name, answer.call.arguments[: len(answer.call.arguments) // 2]))
         case ModelFailure.WRONG_TOOL:
             return attrs.evolve(answer, call=ToolCall(f"no_such_{answer.call.name}", answer.call.arguments))
+        case ModelFailure.KILL:
+            return attrs.evolve(answer, call=call(shell, KILL))
         case ModelFailure.SLOW_COMMAND:
             return attrs.evolve(answer, call=call(shell, dawdle(failure.command_seconds)))
         case _:

@@ -42,9 +42,11 @@ def purpose_of(conversation: Conversation) -> Purpose:
     system = "\n".join(turn.text for turn in conversation.turns if turn.role is Role.SYSTEM)
     if conversation.answer_schema is not None:
         return Purpose.TITLE if _TITLE.search(system + asked) else Purpose.OTHER
+    if _SUMMARY.search(asked):
+        return Purpose.SUMMARY
     if _TITLE.search(system):
         return Purpose.TITLE
-    if _SUMMARY.search(asked) or _SUMMARY.search(system) or _MENTIONS_SUMMARY.search(system[-2000:] + asked[-2000:]):
+    if _SUMMARY.search(system) or _MENTIONS_SUMMARY.search(system[-2000:] + asked[-2000:]):
         return Purpose.SUMMARY
     return Purpose.TITLE if _TITLE.search(asked) else Purpose.OTHER
 

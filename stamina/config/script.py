@@ -70,6 +70,10 @@ class ModelFailure(StrEnum):
     """A call of a tool that there is not."""
     SLOW_COMMAND = "slow-command"
     """A command that runs for long: the agent is busy, and the model is not asked."""
+    KILL = "kill"
+    """A command that kills what runs it, the agent's CLI, as agents do with ``pkill``."""
+    FULL = "full"
+    """A call as it should be, but its usage says that the request has nearly filled the window: most CLIs then make the conversation shorter."""
     EMPTY = "empty"
     """An answer without a word."""
 
@@ -98,6 +102,7 @@ class ScriptConfig:
 
     seed: int = key("Of all its choices; has nothing to do with the seeds of scenarios.", 0)
     mistake_chance: Chance = key("That a turn's first attempt puts a mistake into the server.", 0.0)
+    mistake_turns: tuple[TurnNumber, ...] = key("Turns whose first attempt puts a mistake into the server for certain.", ())
     mistakes: tuple[Annotated[CodingMistake, Choice(CodingMistake)], ...] = key("The kinds of mistake that it makes.", tuple(CodingMistake))
     fix_chance: Chance = key("That an attempt with feedback repairs all mistakes.", 0.75)
     quit_turn: TurnNumber | None = key("From this turn on it does nothing and says so.", None)

@@ -227,7 +227,7 @@ def failing(kind: ModelFailure, **members: Any) -> Any:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("kind", list(ModelFailure))
+@pytest.mark.parametrize("kind", [kind for kind in ModelFailure if kind not in (ModelFailure.KILL, ModelFailure.FULL)])
 async def test_every_failure_strikes_as_often_as_it_is_told_and_a_patient_cli_gets_over_it(tmp_path: Path, protocol: str, kind: ModelFailure) -> None:
     """Three requests in a row, from the second one of turn 1 on."""
     lab = Lab(tmp_path / "w", protocol, kind.value < "o", failing(kind, turn=1, request=1, times=3, command_seconds=0))
@@ -244,6 +244,26 @@ async def test_every_failure_strikes_as_often_as_it_is_told_and_a_patient_cli_ge
     assert {served.failure for served in struck} == {kind}
     assert len(struck) == 3
     assert all(served.turn == 1 for served in struck)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_a_kill_is_a_command_and_full_is_only_said(tmp_path: Path, protocol: str) -> None:
+    """The small CLI here would end the tests with the one, and has nothing to make shorter for the other."""
+    requests: list[dict[str, Any]] = []
+    lab = Lab(tmp_path / "w", protocol)
+    send = lab.send
+
+    async def keep(body: dict[str, Any], stream: bool) -> tuple[int, bytes]:
+        requests.append(body)
+        return await send(body, stream)
+
+    lab.cli.send = keep
+    await lab.turn(0)
+    killing = Lab(tmp_path / "v", protocol, config=failing(ModelFailure.KILL)).respond(requests[0])
+    assert b"kill -9 $PPID" in b"".join(killing.pieces)
+    full = Lab(tmp_path / "u", protocol, config=failing(ModelFailure.FULL)).respond(requests[0]).served.count
+    assert full is not None
+    assert full.input == 0.96 * 200_000
 
 
 @pytest.mark.parametrize(
