@@ -27,6 +27,7 @@ BUILT_IN: Final = tuple(
         ("mock", "mock"),
         ("claude-code", "claude_code"),
         ("codex", "codex"),
+        ("command", "command"),
         ("opencode", "opencode"),
     )
 )

@@ -122,6 +122,26 @@ _NAMES: Final[Mapping[type[Any], str]] = {
 }
 
 
+_KINDS: Final[Mapping[str, type[Any]]] = {name: kind for kind, name in _NAMES.items()}
+
+
+def step_of(event: Mapping[str, Any]) -> Step | None:
+    """The step that a line of this form is, None when it is none: so a program of one's own can tell its trajectory in it."""
+    kind = _KINDS.get(str(event.get("step", "")))
+    if kind is None:
+        return None
+    members = {field.name: event[field.name] for field in attrs.fields(kind) if field.name in event}
+    try:
+        if "role" in members:
+            members["role"] = Role(members["role"])
+        if kind is Trouble:
+            members["kind"] = Failure(members["kind"])
+        found: Step = kind(**members)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return found
+
+
 def line(step: Step) -> bytes:
     """A step as a line of ``trajectory.jsonl``: its kind under ``step``, and its fields."""
     return _json({"step": _NAMES[type(step)], **attrs.asdict(step, recurse=False)})
