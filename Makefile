@@ -52,7 +52,12 @@ test-servers: $(VENV)/.ready-servers  ## play suites against right servers of fo
 
 .PHONY: test-docker
 test-docker: $(VENV)/.ready-dev  ## run the tests that need a container engine; a missing engine is a failure
-	@STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m docker $(PYTEST_ARGS)
+	@STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m 'docker and not harnesses' $(PYTEST_ARGS)
+
+.PHONY: test-harnesses
+test-harnesses: $(VENV)/.ready-dev  ## play every harness in its image against the scripted model (HARNESSES="codex vibe": only these)
+	@$(BIN)/python -m stamina images build $(IMAGE_ARGS) $(HARNESSES)
+	@STAMINA_REQUIRE_DOCKER=1 STAMINA_HARNESSES='$(HARNESSES)' $(BIN)/python -m pytest -q -m harnesses $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(VENV)/.ready-dev  ## format, lint, types, layers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,11 +19,12 @@ from harnesses.registry import HARNESSES
 from scenario_store.journal import Journal
 from scenario_store.outcomes import asked_of, outcome_of, outcomes_from, planned_of
 from scenario_store.run import Run
-from stamina.cli.console import json_option, print_json
+from stamina.cli.conformance import play
+from stamina.cli.console import json_option, print_json, safe
 from stamina.cli.ending import DONE, INTERRUPTED, NEGATIVE, Traces
 from stamina.cli.places import check_place
 from stamina.cli.playing import lock_of, play_run
-from stamina.cli.progress import showing
+from stamina.cli.progress import plain, showing
 from stamina.cli.replaying import recorded_run, replay_path
 from stamina.cli.runs import RUNS, find_run, run_argument
 from stamina.config.dump import resolved
@@ -42,14 +44,25 @@ RETRIABLE = (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)
 
 
 @click.command()
-@click.argument("sweep", type=click.Path(path_type=Path))
+@click.argument("sweep", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--harness-check", "checked", metavar="NAME", help="Play two turns of this harness against the scripted model, in its image, and say what was seen."
+)
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Give one key of the sweep file; may be repeated.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run's folder, instead of runs/NAME.")
 @click.option("--replay", metavar="RUN", help="Ask no model: the recording of this run answers. The folder is runs/NAME-replay by default.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and what it costs at most; make nothing.")
 @json_option
-def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, replay: str | None, dry_run: bool, as_json: bool) -> int:
+def run(
+    sweep: Path | None, *, checked: str | None, overrides: Sequence[str], out: Path | None, replay: str | None, dry_run: bool, as_json: bool
+) -> int:
     """Play a sweep file. Given again, it goes on where it stopped; a longer sweep extends the run."""
+    if checked is not None:
+        if sweep is not None or dry_run or replay is not None:
+            raise click.UsageError("--harness-check takes neither a sweep file, --replay nor --dry-run: it plays a sweep of its own")
+        return _check_harness(checked, out, overrides, as_json=as_json)
+    if sweep is None:
+        raise click.UsageError("give a sweep file, such as sweeps/quickstart.toml")
     text = read_text(sweep)
     plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
     folder = out or RUNS / (plan.sweep.name + ("-replay" if replay is not None else ""))
@@ -57,6 +70,19 @@ def run(sweep: Path, *, overrides: Sequence[str], out: Path | None, replay: str 
         _print_plan(plan, as_json=as_json)
         return _told_obstacles(plan, folder.absolute(), replay)
     return _play(plan, folder, resolved(text, overrides), replay=replay, as_json=as_json)
+
+
+def _check_harness(harness: str, out: Path | None, overrides: Sequence[str], *, as_json: bool) -> int:
+    """The first thing to do with a new version of a CLI."""
+    folder = out if out is not None else Path(tempfile.mkdtemp(prefix="stamina-check-")) / "run"
+    found = play(harness, folder, (lambda event: None) if as_json else plain, overrides=overrides)
+    if as_json:
+        print_json({"harness": harness, "run": str(folder), "findings": [attrs.asdict(finding) for finding in found]})
+    else:
+        for finding in found:
+            click.echo(safe(f"{'yes' if finding.right else 'NO ':3} {finding.behaviour.value}: {finding.detail}"))
+        click.echo(f"\nAll of it is in {folder}")
+    return DONE if all(finding.right for finding in found) else NEGATIVE
 
 
 @click.command()

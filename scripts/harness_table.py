@@ -1,0 +1,34 @@
+"""Writes the conformance table into docs/harnesses.md, from what `STAMINA_FINDINGS=DIR make test-harnesses` kept.
+
+python scripts/harness_table.py DIR
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from stamina.cli.conformance import Behaviour, Finding, table
+
+PAGE = Path(__file__).parents[1] / "docs" / "harnesses.md"
+BEGIN, END = "<!-- table: scripts/harness_table.py -->\n", "<!-- end of table -->\n"
+
+
+def main(folder: Path) -> None:
+    """Replace what stands between the marks on the page."""
+    rows = {path.stem: [_finding(each) for each in json.loads(path.read_text())] for path in sorted(folder.glob("*.json"))}
+    if not rows:
+        sys.exit(f"{folder} has no findings: STAMINA_FINDINGS={folder} make test-harnesses")
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}")
+    print(f"{PAGE}: {len(rows)} harnesses")
+
+
+def _finding(each: dict[str, object]) -> Finding:
+    return Finding(Behaviour(str(each["behaviour"])), bool(each["right"]), str(each["detail"]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

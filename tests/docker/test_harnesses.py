@@ -1,0 +1,43 @@
+"""Every harness in its real image, the real CLI against the scripted model, six turns: ``make test-harnesses``.
+
+The names come from STAMINA_HARNESSES (all by default); with STAMINA_FINDINGS what was seen is kept there, for scripts/harness_table.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pytest
+
+from harnesses.recipes import names as images
+from harnesses.registry import BUILT_IN, HARNESSES
+from stamina.cli.conformance import LONG, Behaviour, Finding, play
+from stamina.cli.progress import plain
+
+CLIS: Final = [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_model and entry.name in images()]
+CHOSEN: Final = os.environ.get("STAMINA_HARNESSES", "").split() or CLIS
+
+CANNOT: Final[dict[str, set[Behaviour]]] = {}
+"""What a CLI cannot do; it is in the table as such. A CLI that has learned it fails here, until this page says so."""
+
+
+@pytest.mark.docker
+@pytest.mark.harnesses
+@pytest.mark.parametrize("harness", CHOSEN)
+def test_six_turns_with_everything_that_real_runs_bring(harness: str, host: str, tmp_path: Path) -> None:
+    """A mistake that feedback repairs, a provider that fails, a CLI that its agent kills, a conversation that grows too long."""
+    found = play(harness, tmp_path / "run", plain, last=LONG)
+    keep(harness, found)
+    wrong = {finding.behaviour: finding.detail for finding in found if not finding.right}
+    assert set(wrong) == CANNOT.get(harness, set()), wrong
+
+
+def keep(harness: str, found: tuple[Finding, ...]) -> None:
+    folder = os.environ.get("STAMINA_FINDINGS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / f"{harness}.json").write_text(json.dumps([attrs.asdict(finding) for finding in found], indent=1))
