@@ -24,8 +24,8 @@ async def version_of(program: Program, sandbox: Sandbox, folder: Path) -> str:
         raise InputError(_absent(program, end, last_line(tail(err)) or last_line(tail(out))))
     if program.version not in (None, found[0]):
         raise InputError(
-            f"the sandbox has {program.harness} {found[0]}, wanted is {program.version}. Build the image again (stamina images build {program.harness}), "
-            f'or, if that version is meant, give the agent version = "{found[0]}"'
+            f"the sandbox has {program.harness} {found[0]}, wanted is {program.version}: have an image with that one, "
+            f'or, if the other is meant, give the agent version = "{found[0]}"'
         )
     return found[0]
 

@@ -16,8 +16,11 @@ from actors.ports import Ports
 from actors.process_sandbox import ProcessSandbox
 from actors.sandbox import Sandbox
 from actors.scenario import SandboxFactory
+from harnesses.registry import make_harness
 from scenario_store.folder import LiveFolder
 from stamina.config.model import Engine, Plan, SandboxConfig, Work
+from stamina.config.plan import label_of
+from stamina.errors import InputError
 
 LOCAL: Final = "127.0.0.1"
 
@@ -44,7 +47,21 @@ class Place:
 def check_place(plan: Plan) -> None:
     """Raises InputError when nothing here can run these sandboxes; makes nothing that lasts."""
     if plan.sweep.sandbox.engine is not Engine.PROCESS:
+        check_versions(plan)
         trio.run(_check, plan)
+
+
+def check_versions(plan: Plan) -> None:
+    """Raises InputError for an agent whose version is not the one that our image has. What an image of the user's own has is asked in the sandbox."""
+    if plan.sweep.sandbox.image is not None:
+        return
+    for agent in (cell.agent for cell in plan.cells if cell.agent.version is not None):
+        program = make_harness(attrs.evolve(agent, version=None)).program
+        if program is not None and program.version not in (None, agent.version):
+            raise InputError(
+                f'[[agent]] {label_of(agent)}: version = "{agent.version}", but our image for {agent.harness} has {program.version}, which this stamina was '
+                f"proven with. Leave version out to play that one, or name an image that has {agent.version} in [sandbox] image"
+            )
 
 
 async def _check(plan: Plan) -> None:

@@ -58,7 +58,7 @@ async def test_versions_are_found_in_what_a_cli_prints(tmp_path: Path, script: s
     [
         (
             "echo 1.2.4",
-            'has toy 1.2.4, wanted is 1.2.3. Build the image again (stamina images build toy), or, if that version is meant, give the agent version = "1.2.4"',
+            'has toy 1.2.4, wanted is 1.2.3: have an image with that one, or, if the other is meant, give the agent version = "1.2.4"',
         ),
         ("echo hello", "does not tell a version of toy"),
         ("echo 1.2.3; echo broken >&2; exit 3", "exit code 3, broken"),
