@@ -53,9 +53,7 @@ RETRIABLE = (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)
 @click.option("--replay", metavar="RUN", help="Ask no model: the recording of this run answers. The folder is runs/NAME-replay by default.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and what it costs at most; make nothing.")
 @json_option
-def run(
-    sweep: Path | None, *, checked: str | None, overrides: Sequence[str], out: Path | None, replay: str | None, dry_run: bool, as_json: bool
-) -> int:
+def run(sweep: Path | None, *, checked: str | None, overrides: Sequence[str], out: Path | None, replay: str | None, dry_run: bool, as_json: bool) -> int:
     """Play a sweep file. Given again, it goes on where it stopped; a longer sweep extends the run."""
     if checked is not None:
         if sweep is not None or dry_run or replay is not None:
