@@ -110,7 +110,7 @@ async def test_three_turns_in_every_protocol(tmp_path: Path, protocol: str, stre
 
 
 @pytest.mark.parametrize(("protocol", "stream"), [("chat", False), *((protocol, True) for protocol in PROTOCOLS)])
-@pytest.mark.parametrize("kind", [kind for kind in ModelFailure if kind is not ModelFailure.UNAUTHORIZED])
+@pytest.mark.parametrize("kind", [kind for kind in ModelFailure if kind not in (ModelFailure.UNAUTHORIZED, ModelFailure.KILL)])
 async def test_the_books_agree_whatever_goes_wrong(tmp_path: Path, protocol: str, stream: bool, kind: ModelFailure, patient_clock: Any) -> None:
     """Twice in the middle of a turn. What was lost is unknown, and never 0."""
     script = ScriptConfig(failures=(FailureConfig(kind, request=2, times=2, command_seconds=0),))
