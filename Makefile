@@ -59,6 +59,10 @@ test-harnesses: $(VENV)/.ready-dev  ## play every harness in its image against t
 	@$(BIN)/python -m stamina images build $(IMAGE_ARGS) $(HARNESSES)
 	@STAMINA_REQUIRE_DOCKER=1 STAMINA_HARNESSES='$(HARNESSES)' $(BIN)/python -m pytest -q -m harnesses $(PYTEST_ARGS)
 
+.PHONY: drill
+drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 scenarios, and print what each recorded
+	@$(BIN)/python -m tests.drills.outage
+
 .PHONY: check
 check: $(VENV)/.ready-dev  ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
