@@ -5,6 +5,7 @@ No suite may fail it. A suite that does expects something that the text does not
 
 from __future__ import annotations
 
+import itertools
 import json
 from decimal import Decimal
 from typing import Final
@@ -13,8 +14,8 @@ import attrs
 
 from stamina.draw import Draw
 from stamina.exchange import Json, Request, Response
-from stamina.rest.resources import Resource
-from stamina.rest.schema import Action, AnalyticsOperation, State
+from stamina.rest.resources import Resource, analytics_path
+from stamina.rest.schema import Action, Analytics, AnalyticsOperation, Entity, FloatType, IntegerType, State
 from stamina.rest.semantics import Object, Refusal, View
 from stamina.rest.truth import NO_PATH, Truth, error, object_in
 
@@ -93,17 +94,26 @@ class Latitude:
 class Permissive(Truth):
     """A right server with a latitude of its own.
 
+    Every other one has several, and takes another with each request: nothing says that a server must choose the same way twice. Every other one has analytics
+    that nobody asked for: only those that were asked for *need* to exist.
+
     Args:
         state: a valid state.
-        draw: decides the latitude.
+        draw: decides the latitudes.
     """
 
     def __init__(self, state: State, draw: Draw) -> None:
         super().__init__(state)
-        self.latitude = Latitude.drawn(draw)
+        others = draw.at("others").pick((0, 4))
+        self.latitudes = (Latitude.drawn(draw), *(Latitude.drawn(draw.at("other", number)) for number in range(others)))
+        self.latitude = self.latitudes[0]
+        self._next = itertools.cycle(self.latitudes)
+        if draw.at("spare analytics").chance(0.5):
+            self._resources = {entity.segment: _with_spare_analytics(self._resources[entity.segment], entity) for entity in state.entities}
 
     def handle(self, request: Request) -> Response:
         """Answer one request. Never raises for what a client can send."""
+        self.latitude = next(self._next)
         response = super().handle(request)
         if response.status >= 400:
             return Response(response.status, self.latitude.error_body)
@@ -169,6 +179,14 @@ class Permissive(Truth):
         if not self.latitude.nulls:
             shown = {name: value for name, value in shown.items() if value is not None}
         return {**shown, _EXTRA: {"self": body["id"], "n": 1}} if self.latitude.extra else shown
+
+
+def _with_spare_analytics(resource: Resource, entity: Entity) -> Resource:
+    """The resource with every analytics endpoint that its fields allow, without those that were removed (H6, A1)."""
+    numeric = [field.name for field in entity.fields if isinstance(field.type, IntegerType | FloatType)]
+    computed = [Analytics(operation, name) for name in numeric for operation in AnalyticsOperation if operation is not AnalyticsOperation.COUNT]
+    allowed = [each for each in (Analytics(AnalyticsOperation.COUNT), *computed) if each not in entity.retired.analytics]
+    return attrs.evolve(resource, analytics={analytics_path(each): each.operation for each in allowed})
 
 
 def written(value: Json, numbers: str) -> str:

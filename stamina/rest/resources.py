@@ -52,13 +52,13 @@ def make_resource(entity: Entity, state: State) -> Resource:
         slots=slots,
         by_name={slot.name: slot for slot in slots},
         actions={action.name: action for action in entity.actions},
-        analytics={_analytics_path(each): each.operation for each in entity.analytics},
+        analytics={analytics_path(each): each.operation for each in entity.analytics},
         targets=reference_targets(entity),
         inbound=tuple(_inbound(entity.name, state)),
     )
 
 
-def _analytics_path(analytics: Analytics) -> tuple[str, ...]:
+def analytics_path(analytics: Analytics) -> tuple[str, ...]:
     """What follows the entity's segment in the path (A1)."""
     return (analytics.operation.value,) if analytics.field is None else (analytics.field, analytics.operation.value)
 

@@ -27,7 +27,7 @@ def test_no_suite_fails_a_server_that_takes_its_liberties(seed: int, turn: int, 
     cases = draw.at("order").shuffled(SUITES[turn].cases) if shuffled else SUITES[turn].cases
     failed = [(result.case.name, result.failure) for result in play(Suite(tuple(cases)), server.handle).results if result.status is not CaseStatus.PASSED]
 
-    assert failed == [], server.latitude
+    assert failed == [], server.latitudes
 
 
 def test_every_liberty_is_taken_by_some_server() -> None:
@@ -53,3 +53,15 @@ def test_a_permissive_server_is_still_a_server() -> None:
 
     assert server.handle(Request("POST", f"/{LIBRARY.entities[0].segment}", {})).status in (400, 422)
     assert server.handle(Request("GET", "/nowhere")).status == 404
+
+
+def test_some_servers_change_their_ways_and_have_more_than_was_asked_for() -> None:
+    """Another liberty with each request; analytics that nobody asked for, but none of those that were removed."""
+    book = LIBRARY.entities[0]
+    servers = [Permissive(LIBRARY, Draw("latitude", seed)) for seed in range(20)]
+
+    assert {len(server.latitudes) for server in servers} == {1, 5}
+    assert {server.handle(Request("GET", f"/analytics/{book.segment}/price/min")).status for server in servers} == {200, 404}
+    assert {server.handle(Request("GET", f"/analytics/{book.segment}/pages/sum")).status for server in servers} == {404}
+    statuses = {server.handle(Request("POST", "/reset")).status for server in servers if len(server.latitudes) == 5 for _ in range(5)}
+    assert statuses == {200, 204}
