@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
+import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -58,12 +58,31 @@ def remove_at(folder: int, name: str) -> None:
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):
-        shutil.rmtree(name, dir_fd=folder)
+        _remove_tree(folder, name)
+
+
+def _remove_tree(folder: int, name: str) -> None:
+    """However deep: what lies in a folder is moved up beside it, level by level, so no path and no stack grows with it."""
+    waiting = [name]
+    while waiting:
+        inner = _opened(waiting[-1], folder, unlock=True)
+        try:
+            with os.scandir(inner) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        beside = f"{name}.{secrets.token_hex(8)}"
+                        os.rename(entry.name, beside, src_dir_fd=inner, dst_dir_fd=folder)
+                        waiting.insert(-1, beside)
+                    else:
+                        os.unlink(entry.name, dir_fd=inner)
+        finally:
+            os.close(inner)
+        os.rmdir(waiting.pop(), dir_fd=folder)
 
 
 @contextlib.contextmanager
 def _folder(root: Path, parts: tuple[str, ...], *, make: bool, owner: Owner | None = None) -> Iterator[int]:
-    descriptor = os.open(root, _FOLDER)
+    descriptor = _opened(root, None, unlock=make)
     try:
         for part in parts:
             inner = _enter(descriptor, part, make=make, owner=owner)
@@ -78,7 +97,7 @@ def _enter(folder: int, name: str, *, make: bool, owner: Owner | None) -> int:
     if name == "..":
         raise OSError(0, "the path leads out of the folder")
     with contextlib.suppress(OSError):
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return _opened(name, folder, unlock=make)
     if make:
         remove_at(folder, name)
         os.mkdir(name, dir_fd=folder)
@@ -86,6 +105,17 @@ def _enter(folder: int, name: str, *, make: bool, owner: Owner | None) -> int:
     if make:
         _give(inner, owner)
     return inner
+
+
+def _opened(name: str | Path, folder: int | None, *, unlock: bool) -> int:
+    """Open a folder. ``unlock``: also one from which its owner has locked itself out; nothing of the agent runs now that could swap it."""
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except PermissionError:
+        if not unlock or not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise
+    os.chmod(name, stat.S_IRWXU, dir_fd=folder)
+    return os.open(name, _FOLDER, dir_fd=folder)
 
 
 def _give(descriptor: int, owner: Owner | None) -> None:

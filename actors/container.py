@@ -11,7 +11,6 @@ from typing import Any, Final
 import attrs
 
 from actors.beneath import Owner
-from stamina.config.model import Engine as EngineName
 from stamina.config.model import SandboxConfig
 from stamina.errors import InputError
 
@@ -32,17 +31,27 @@ SCRATCH: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 (of the containe
 _WARDEN_MAY: Final = ("DAC_OVERRIDE", "KILL", "SETGID", "SETPCAP", "SETUID")
 """Write the output of commands, end all, become the agent's user and drop the rest on the way."""
 
+_FENCE_MAY: Final = "NET_ADMIN"
+"""Close the way to neighbours, where the engine does not; given up when that is done."""
+
 _ROOT_MAY: Final = ("CHOWN", "FOWNER", "FSETID", "NET_BIND_SERVICE")
 """What an agent that is root has besides, to install packages."""
 
-_OURS: Final = ("AutoRemove", "Binds", "Init", "LogConfig", "Mounts", "NetworkMode", "PortBindings", "RestartPolicy")
-"""Keys of HostConfig that a sweep cannot give: the sandbox would not hold."""
+_OURS: Final = (
+    *("AutoRemove", "Binds", "CapAdd", "CapDrop", "Init", "LogConfig", "Mounts", "NetworkMode", "PidMode", "PortBindings", "Privileged", "PublishAllPorts"),
+    *("ReadonlyRootfs", "RestartPolicy", "Runtime", "VolumesFrom"),
+)
+"""Keys of HostConfig that a sweep cannot give: the sandbox would not hold, or they have keys of their own."""
+
+_JOINED: Final = ("ExtraHosts", "SecurityOpt", "Sysctls", "Tmpfs")
+"""Keys to which a sweep only adds."""
 
 _OPEN_FILES: Final = 65_536
 _PROCESSES: Final = 16_384
 """Of one user on the whole host, for the kernel counts them so; ``pids`` is the container's limit."""
 
-_TMP_SIZE: Final = "1g"
+_IPV6: Final = "/proc/sys/net/ipv6/conf/all/disable_ipv6"
+_TMP_SIZE: Final = 1 << 30
 
 
 @attrs.frozen
@@ -96,6 +105,8 @@ class Outfit:
         mounts: see :func:`mount`.
         ports: published ones, where the container's own address cannot be reached.
         cpus: of the engine's machine.
+        blind: names of the outside are not looked up.
+        podman: the engine is; it raises limits that are not named, and does not keep neighbours apart.
         hosts: names ► addresses for its ``/etc/hosts``.
     """
 
@@ -107,6 +118,7 @@ class Outfit:
     config: SandboxConfig
     cpus: int
     blind: bool
+    podman: bool = False
     ports: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
 
@@ -130,8 +142,8 @@ class Outfit:
         }
 
     def host_config(self) -> dict[str, Any]:
-        """Limits and isolation. Whatever the sweep gives in ``docker_args`` goes last."""
-        return {
+        """Limits and isolation. Whatever the sweep gives in ``docker_args`` goes last, or is added."""
+        found = {
             **self._limits(),
             **self._isolation(),
             "NetworkMode": self.network,
@@ -141,8 +153,9 @@ class Outfit:
             "LogConfig": {"Type": "none", "Config": {}},
             "RestartPolicy": {"Name": "no"},
             "Init": False,
-            **self.config.docker_args,
         }
+        given = {name: _joined(found.get(name), value) if name in _JOINED else value for name, value in self.config.docker_args.items()}
+        return {**found, **given}
 
     def _limits(self) -> dict[str, Any]:
         """A ceiling for each thing, and as floor for memory half of it: what a busy host leaves at least. No swap: it would only hide the ceiling."""
@@ -153,31 +166,39 @@ class Outfit:
             "MemorySwap": config.memory,
             "MemoryReservation": config.memory // 2,
             "PidsLimit": config.pids,
-            "Ulimits": ulimits(config.engine),
+            "Ulimits": ulimits(podman=self.podman),
         }
 
     def _isolation(self) -> dict[str, Any]:
         config = self.config
         found: dict[str, Any] = {
             "CapDrop": ["ALL"],
-            "CapAdd": [*_WARDEN_MAY, *(_ROOT_MAY if self.account.root else ())],
+            "CapAdd": [*_WARDEN_MAY, *((_FENCE_MAY,) if self.podman else ()), *(_ROOT_MAY if self.account.root else ())],
             "SecurityOpt": ["no-new-privileges"],
             "ReadonlyRootfs": config.read_only_root,
         }
         if config.read_only_root:
-            found["Tmpfs"] = {"/tmp": f"rw,exec,mode=1777,size={_TMP_SIZE}"}  # noqa: S108 (of the container)
+            found["Tmpfs"] = {"/tmp": f"rw,exec,mode=1777,size={min(_TMP_SIZE, config.memory // 2)}"}  # noqa: S108 (of the container)
         if config.runtime is not None:
             found["Runtime"] = config.runtime
+        if self.podman and os.path.exists(_IPV6):
+            found["Sysctls"] = {"net.ipv6.conf.all.disable_ipv6": "1"}  # as Docker has it: by addresses of their own making they would reach each other
         if self.blind:
             # Names of the outside are looked up where nobody answers, so that looking up fails at once.
             found |= {"Dns": ["127.0.0.1"], "DnsOptions": ["attempts:1", "timeout:1"], "DnsSearch": ["."]}
         return found
 
 
-def ulimits(engine: EngineName) -> list[dict[str, Any]]:
+def _joined(ours: Any, given: Any) -> Any:
+    if isinstance(ours, dict) and isinstance(given, dict):
+        return {**given, **ours}
+    return [*ours, *given] if isinstance(ours, list) and isinstance(given, list) else given
+
+
+def ulimits(*, podman: bool) -> list[dict[str, Any]]:
     """Podman raises limits to its own defaults unless they are named, which not every host permits."""
     limits = [("nofile", resource.RLIMIT_NOFILE, _OPEN_FILES)]
-    if engine is EngineName.PODMAN:
+    if podman:
         limits.append(("nproc", resource.RLIMIT_NPROC, _PROCESSES))
     return [{"Name": name, "Soft": value, "Hard": value} for name, kind, wanted in limits for value in [_at_most(kind, wanted)]]
 
@@ -204,7 +225,10 @@ def user_mounts(config: SandboxConfig) -> list[dict[str, Any]]:
 
 
 def check_docker_args(config: SandboxConfig) -> None:
-    """Raises InputError for keys that the sandbox decides itself."""
-    for name in config.docker_args:
-        if name in _OURS:
+    """Raises InputError for keys that the sandbox decides itself. Engines take them in any case."""
+    ours = {name.lower(): name for name in _OURS}
+    for given in config.docker_args:
+        if (name := ours.get(given.lower())) is not None:
             raise InputError(f"[sandbox] docker_args: {name} is decided by the sandbox; leave it out")
+        if given[:1].islower():
+            raise InputError(f"[sandbox] docker_args: {given} is no key of the Engine API's HostConfig; they begin with a capital, such as ShmSize")

@@ -20,13 +20,14 @@ import trio
 
 from actors.beneath import write_beneath
 from actors.container import HOME, SCRATCH, SPOOL, WORKSPACE, Account
+from actors.disk import DiskWatch, free_of
 from actors.docker import Engine, State
 from actors.network import Network
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
 from actors.serving import FIRST_PAUSE, SCRIPT, has_script, longer, tail, too_early, too_late
 from actors.spool import Spool
-from actors.warden import END_SECONDS, Done, NotStarted, Order, Warden
+from actors.warden import END_SECONDS, Done, NotStarted, Order, Usage, Warden
 from harnesses.harness import CallEnd, Command
 from scenario_store.folder import LiveFolder
 from stamina.errors import SandboxFault
@@ -35,14 +36,13 @@ NOT_STARTED: Final = 127
 """The exit code that a shell gives for a command that cannot be started."""
 
 WATCH_SECONDS: Final = 2.0
-"""How often a call's disk is looked at."""
-
-SHRUNK_BYTES: Final = 256 << 20
-SHRUNK_INODES: Final = 20_000
-"""When the disk that all share has lost so much, each container counts what it has taken."""
+"""How often the disks are looked at while anything runs."""
 
 MOST_INODES: Final = 1_000_000
 """Files and folders that one agent may make."""
+
+DISK: Final = "disk"
+"""Why something was ended, as ``CallEnd.expired`` has it."""
 
 log = structlog.get_logger()
 
@@ -56,6 +56,7 @@ class Body:
         state: when it started.
         ports: those that may be listened on; empty for any.
         env: of all processes in it.
+        disks: folders on the disks that it writes to.
         disk: bytes that it may take.
         writable: its root file system is.
     """
@@ -68,6 +69,7 @@ class Body:
     state: State
     ports: tuple[int, ...]
     env: Mapping[str, str]
+    disks: tuple[Path, ...]
     disk: int
     writable: bool
 
@@ -79,8 +81,13 @@ class ContainerSandbox(Sandbox):
     folder: LiveFolder
     body: Body
     _spool: Spool
+    _disk: DiskWatch = attrs.field(init=False)
+    _image: Usage | None = attrs.field(default=None, init=False)
     _oom_kills: int = attrs.field(default=0, init=False)
     _served: int = attrs.field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._disk = DiskWatch(Usage(self.body.disk, MOST_INODES))
 
     @property
     def workspace(self) -> Path:
@@ -105,7 +112,7 @@ class ContainerSandbox(Sandbox):
             order = self._order(command.argv, command.env, given, out, err, limits.output_bytes)
             try:
                 async with self._explained(), self._running(order, limits.grace) as running:
-                    running.expired = await self._until_end(limits)
+                    await self._until_end(running, limits)
             except NotStarted as error:
                 _append(stderr, f"{command.argv[0]}: {os.strerror(error.number)}\n")
                 return CallEnd(NOT_STARTED, None, trio.current_time() - begun, None, stdout, stderr)
@@ -122,12 +129,14 @@ class ContainerSandbox(Sandbox):
             order = self._order(("bash", SCRIPT, str(port)), {}, "", out, out, limits.output_bytes)
             try:
                 async with self._explained(), self._running(order, limits.grace) as running:
-                    yield await self._ready(port, limits, log)
+                    yield await self._ready(port, running, limits, log)
             except NotStarted as error:
                 yield ServerFailed(f"bash cannot be started: {os.strerror(error.number)}", "")
                 return
         if running.oom_kills:
             _append(log, f"[stamina] the kernel killed {running.oom_kills} processes: out of memory\n")
+        if running.expired == DISK:
+            _append(log, f"[stamina] ended: {self._too_much}\n")
 
     async def probe(self) -> Health:
         """See :meth:`actors.sandbox.Sandbox.probe`."""
@@ -157,45 +166,84 @@ class ContainerSandbox(Sandbox):
 
     @asynccontextmanager
     async def _running(self, order: Order, grace: float) -> AsyncIterator[_Running]:
-        """A command, ended with all that it started when the block is left, whatever the reason. Raises NotStarted, SandboxFault."""
+        """A command, ended with all that it started when the block is left, whatever the reason, or before when it takes too much disk. Raises NotStarted,
+        SandboxFault."""
         warden = self.body.warden
         running = _Running(warden)
+        await self._begin_watch()
         await warden.run(order)
+        failure: Exception | None = None
         try:
-            yield running
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._watch, running, grace)
+                try:
+                    yield running
+                except Exception as error:
+                    failure = error  # raised again below, where no nursery wraps it in a group
+                nursery.cancel_scope.cancel()
         except BaseException:
-            with trio.move_on_after(grace + END_SECONDS, shield=True):
-                with contextlib.suppress(SandboxFault):  # the reason that is on its way matters more; a container that is lost is gone anyway
-                    self._ended(running, await warden.end(grace))
+            await self._end_anyway(running, grace)
             raise
+        if failure is not None:
+            await self._end_anyway(running, grace)
+            raise failure
         with trio.CancelScope(shield=True):
             self._ended(running, await warden.end(grace))
 
+    async def _end_anyway(self, running: _Running, grace: float) -> None:
+        """When a reason is on its way that matters more than a failure here; a container that is lost is gone anyway."""
+        with trio.move_on_after(grace + END_SECONDS, shield=True), contextlib.suppress(SandboxFault):
+            self._ended(running, await self.body.warden.end(grace))
+
     def _ended(self, running: _Running, done: Done) -> None:
-        running.truncated = done.truncated
-        running.oom_kills = max(0, done.oom_kills - self._oom_kills)
+        running.truncated |= done.truncated
+        running.oom_kills += max(0, done.oom_kills - self._oom_kills)
         self._oom_kills = max(self._oom_kills, done.oom_kills)
 
-    async def _until_end(self, limits: CallLimits) -> str | None:
-        """Wait for the command's end; None when it ended by itself, else which limit ran out."""
-        begun, disk = trio.current_time(), _Disk.of(self.folder.root)
+    async def _until_end(self, running: _Running, limits: CallLimits) -> None:
+        """Wait for the command's end, or until its time is over."""
+        begun = trio.current_time()
         while (left := limits.left(trio.current_time() - begun)) > 0:
-            with trio.move_on_after(min(left, WATCH_SECONDS)):
+            with trio.move_on_after(left):
                 await self.body.warden.wait_exited()
-                return None
-            now = _Disk.of(self.folder.root)
-            if now.shrank(disk):
-                disk = now
-                if await self._overfull():
-                    return "disk"
-        return "wall" if self.body.warden.exited is None else None
+                return
+        if self.body.warden.exited is None:
+            running.expired = running.expired or "wall"
 
-    async def _overfull(self) -> bool:
-        """Whether what the agent has written takes more than it may."""
-        usage = await self.body.warden.usage((str(WORKSPACE), str(HOME), *SCRATCH))
-        return usage.bytes > self.body.disk or usage.inodes > MOST_INODES
+    async def _begin_watch(self) -> None:
+        """Nothing runs yet. Once in a container's life, and when it may be over its limit, what is there is counted."""
+        self._disk.see(free_of(self.body.disks))
+        if self._disk.due:
+            self._disk.begin(await self._taken())
 
-    async def _ready(self, port: int, limits: ServerLimits, log: Path) -> Server | ServerFailed:
+    async def _watch(self, running: _Running, grace: float) -> None:
+        """End what runs once it has taken too much disk."""
+        try:
+            while running.expired != DISK:
+                await trio.sleep(WATCH_SECONDS)
+                self._disk.see(free_of(self.body.disks))
+                if self._disk.due and self._disk.count(await self._taken()):
+                    running.expired = DISK
+            with trio.CancelScope(shield=True):
+                self._ended(running, await self.body.warden.end(grace))
+        except SandboxFault:
+            return  # whoever waits for the command hears of it too
+
+    async def _taken(self) -> Usage:
+        """Root may write everywhere, so what the image holds is counted with it, and is not held against it."""
+        account = self.body.account
+        if not account.root or not self.body.writable:
+            return await self.body.warden.usage(account.uid, account.gid, (str(WORKSPACE), str(HOME), *SCRATCH))
+        if self._image is None:
+            self._image = await self.body.warden.usage(account.uid, account.gid, ("/",))
+        taken = await self.body.warden.usage(account.uid, account.gid, (str(WORKSPACE), str(HOME), "/"))
+        return Usage(max(0, taken.bytes - self._image.bytes), max(0, taken.inodes - self._image.inodes))
+
+    @property
+    def _too_much(self) -> str:
+        return f"it took more disk than it may ({self.body.disk >> 20} MiB, {MOST_INODES} files)"
+
+    async def _ready(self, port: int, running: _Running, limits: ServerLimits, log: Path) -> Server | ServerFailed:
         """Wait until the server answers HTTP, or cannot come up any more."""
         warden, account = self.body.warden, self.body.account
         host, reached = self.body.network.address(self.body.state, port)
@@ -207,7 +255,7 @@ class ContainerSandbox(Sandbox):
                 with trio.move_on_after(pause):
                     await warden.wait_news()
                 pause = longer(pause)
-            reason = too_early(warden.exited)
+            reason = f"the server was ended: {self._too_much}" if running.expired == DISK else too_early(warden.exited)
         return ServerFailed(reason + await self._out_of_memory(), tail(log))
 
     async def _out_of_memory(self) -> str:
@@ -249,22 +297,6 @@ class _Running:
             truncated=self.truncated,
             oom_kills=self.oom_kills,
         )
-
-
-@attrs.frozen
-class _Disk:
-    """Free bytes and inodes of the disk that a sandbox's folders are on."""
-
-    bytes: int
-    inodes: int
-
-    @classmethod
-    def of(cls, path: Path) -> _Disk:
-        disk = os.statvfs(path)
-        return cls(disk.f_bavail * disk.f_frsize, disk.f_favail)
-
-    def shrank(self, before: _Disk) -> bool:
-        return before.bytes - self.bytes > SHRUNK_BYTES or before.inodes - self.inodes > SHRUNK_INODES
 
 
 async def why_lost(engine: Engine, name: str, reason: str) -> str:

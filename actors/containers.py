@@ -166,7 +166,8 @@ class Containers:
             async with self._started(name) as (warden, state):
                 all_env = self._environment(dressed.image, env)
                 config, user = self.config, self.prepared.account
-                body = Body(name, self.engine, warden, self.network, user, state, ports, all_env, config.disk, not config.read_only_root)
+                disks = (folder.root, self.prepared.about.root) if local(self.engine.host) else (folder.root,)
+                body = Body(name, self.engine, warden, self.network, user, state, ports, all_env, disks, config.disk, not config.read_only_root)
                 yield ContainerSandbox(folder, body, spool)
 
     async def _create(self, name: str, outfit: Outfit) -> None:
@@ -188,6 +189,8 @@ class Containers:
                 warden = Warden(channel)
                 nursery.start_soon(warden.listen)
                 await warden.hello()
+                if self.prepared.about.podman:
+                    await warden.fence(self.network.gateway, closed=self.config.egress is not Egress.OPEN and self.network.direct)
                 state = await self.engine.state(name)
                 if state is None:
                     raise SandboxFault("the container was removed by somebody else")
@@ -214,6 +217,7 @@ class Containers:
             config=self.config,
             cpus=prepared.about.cpus,
             blind=self.config.egress is not Egress.OPEN and self.network.direct,
+            podman=prepared.about.podman,
             ports=ports,
             hosts=self.network.hosts,
         )
@@ -237,7 +241,7 @@ async def containers(host: str, config: SandboxConfig, harnesses: Iterable[str],
         prepared = await prepare(engine, config, harnesses, environment)
         await reap(engine)
         await stack.enter_async_context(reaping(engine, sweep))
-        net = await stack.enter_async_context(network(engine, sweep, config.egress, direct=is_direct(host)))
+        net = await stack.enter_async_context(network(engine, sweep, config.egress, direct=is_direct(host), podman=prepared.about.podman))
         proxy_env: Mapping[str, str] = {}
         if config.egress is Egress.REGISTRIES:
             port = await stack.enter_async_context(proxy(net.listen, prepared.allowed))

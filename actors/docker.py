@@ -11,6 +11,7 @@ import os
 import tarfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -34,6 +35,9 @@ CALLS: Final = 8
 
 SECONDS: Final = 120.0
 """Deadline of one call. Creating 40 containers at once took 6 s; a loaded engine may take many times that."""
+
+SETTLE_SECONDS: Final = 15.0
+"""How long a call that makes something is waited for when nobody wants its result any more: what removes the thing must not overtake it."""
 
 TRIES: Final = 3
 _PAUSE: Final = 0.3
@@ -64,6 +68,11 @@ class About:
     root: Path
     runtimes: tuple[str, ...]
     cpus: int
+
+    @property
+    def podman(self) -> bool:
+        """Whether it is Podman behind Docker's API."""
+        return self.name == "podman"
 
 
 @attrs.frozen
@@ -286,11 +295,11 @@ class Engine:
                 raise
 
     async def _do(self, what: str, call: Callable[[], Awaitable[T]], *, again: bool = False, urgent: bool = False) -> T:
-        """One call, under a permit; repeated while the engine does not answer, when it may be."""
+        """One call, under a permit; repeated while the engine does not answer, when it may be. What may not be repeated is not let go of half-way either."""
         for attempt in range(1, TRIES + 1):
             async with self._permits.permit(urgent=urgent):
                 try:
-                    return await self._within(what, call, SECONDS)
+                    return await self._within(what, call, SECONDS) if again else await _settled(partial(self._within, what, call, SECONDS))
                 except Unreachable:
                     if not again or attempt == TRIES:
                         raise
@@ -366,6 +375,31 @@ async def _close(docker: aiodocker.Docker) -> None:
     """aiodocker leaves a connector that it did not make to its maker."""
     await docker.close()
     await docker.connector.close()
+
+
+async def _settled(call: Callable[[], Awaitable[T]]) -> T:
+    """A call that goes on for a while when it is cancelled. An engine that is asked to remove what it is about to start leaves some of it behind."""
+    results: list[T] = []
+    failure: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        with trio.CancelScope(shield=True) as scope:
+            nursery.start_soon(_bounded, scope)
+            try:
+                results.append(await call())
+            except Exception as error:
+                failure = error  # raised again below, where no nursery wraps it in a group
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return results[0]
+
+
+async def _bounded(scope: trio.CancelScope) -> None:
+    """Once cancelled, let the scope have little more time."""
+    try:
+        await trio.sleep_forever()
+    finally:
+        scope.deadline = min(scope.deadline, trio.current_time() + SETTLE_SECONDS)
 
 
 async def _awaited(call: Callable[[], Awaitable[T]]) -> T:

@@ -18,7 +18,6 @@ from actors.ownership import labels
 from actors.owning import owning
 from harnesses.recipes import BASE, WARDEN, Recipe, image_of, recipe, warden_digest
 from scenario_store.atomic import host_faults, write_atomic
-from stamina.config.model import Engine as EngineName
 from stamina.errors import InputError, SandboxFault
 
 IMAGE: Final = "stamina.image"
@@ -179,7 +178,7 @@ async def _read(engine: Engine, image: Image, *paths: str) -> dict[str, bytes]:
 async def _container(engine: Engine, image: Image, command: list[str]) -> AsyncIterator[str]:
     """A container of an image, not started, for the length of the block."""
     token = secrets.token_hex(8)
-    host: dict[str, Any] = {"NetworkMode": "none", "Memory": 1 << 30, "Ulimits": ulimits(EngineName.PODMAN)}
+    host: dict[str, Any] = {"NetworkMode": "none", "Memory": 1 << 30, "Ulimits": ulimits(podman=True)}
     config = {"Image": image.id, "Entrypoint": command, "Cmd": [], "User": "0:0", "Labels": labels(token), "HostConfig": host}
     async with owning(f"stamina-{token}", engine.remove) as name:
         await engine.create(name, config)

@@ -1,8 +1,11 @@
 """How containers and we reach each other: one network a sweep, on which they cannot see one another.
 
 On Linux the bridge of the network is an interface of this machine: the tester reaches each container at its own address, and what listens on the bridge's
-address (the model gateway, the proxy for packages) is what containers can reach. Elsewhere the engine lives in a virtual machine: a port of each container is
-published on the loopback, and containers reach this machine as ``host.docker.internal``.
+address (the model gateway, the proxy for packages) is what containers can reach. Podman neither keeps containers of one network apart, nor gives this machine
+an address on an internal network: there the wardens close the ways (:meth:`actors.warden.Warden.fence`).
+
+Elsewhere the engine lives in a virtual machine: a port of each container is published on the loopback, and containers reach this machine as
+``host.docker.internal``.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from stamina.config.model import Egress
 from stamina.errors import SandboxFault
 
 INTERNAL_HOST: Final = "host.docker.internal"
+LOOPBACK: Final = "127.0.0.1"
 _POOLS: Final = "address pool"
 
 
@@ -31,17 +35,20 @@ class Network:
 
     Attributes:
         name: at the engine.
+        gateway: this machine's address, or the engine's, on it.
         listen: where this machine listens for containers.
         reach: the host that containers reach that as.
         direct: whether containers have addresses that can be reached from here.
     """
 
     name: str
+    gateway: str
     listen: str
     reach: str
     direct: bool
     sweep: str
     egress: Egress
+    podman: bool = False
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -57,7 +64,7 @@ class Network:
         if self.direct and state.address:
             return state.address, port
         if not self.direct and f"{port}/tcp" in state.ports:
-            return "127.0.0.1", state.ports[f"{port}/tcp"]
+            return LOOPBACK, state.ports[f"{port}/tcp"]
         raise SandboxFault("the container has no address")
 
 
@@ -67,15 +74,14 @@ def is_direct(host: str, platform: str = sys.platform) -> bool:
 
 
 @asynccontextmanager
-async def network(engine: Engine, sweep: str, egress: Egress, *, direct: bool, isolated_options: bool = True) -> AsyncIterator[Network]:
+async def network(engine: Engine, sweep: str, egress: Egress, *, direct: bool, podman: bool = False) -> AsyncIterator[Network]:
     """A network for the length of the block. Raises SandboxFault."""
     async with owning(f"stamina-{sweep}", engine.remove_network) as name:
-        config = _config(name, sweep, egress, direct=direct, options=isolated_options)
-        await _create(engine, config)
-        gateway = await engine.gateway(name) if direct else "127.0.0.1"
+        await _create(engine, _config(name, sweep, egress, direct=direct, podman=podman))
+        gateway = await engine.gateway(name)
         if gateway is None:
             raise SandboxFault(f"network {name} has no address of this machine")
-        yield Network(name, gateway, gateway if direct else INTERNAL_HOST, direct, sweep, egress)
+        yield Network(name, gateway, gateway if direct else LOOPBACK, gateway if direct else INTERNAL_HOST, direct, sweep, egress, podman)
 
 
 async def restored(engine: Engine, lost: Network) -> None:
@@ -83,7 +89,7 @@ async def restored(engine: Engine, lost: Network) -> None:
     try:
         await engine.gateway(lost.name)
     except Missing:
-        await _create(engine, _config(lost.name, lost.sweep, lost.egress, direct=lost.direct, options=True))
+        await _create(engine, _config(lost.name, lost.sweep, lost.egress, direct=lost.direct, podman=lost.podman))
 
 
 async def _create(engine: Engine, config: dict[str, Any]) -> None:
@@ -95,7 +101,7 @@ async def _create(engine: Engine, config: dict[str, Any]) -> None:
         raise
 
 
-def _config(name: str, sweep: str, egress: Egress, *, direct: bool, options: bool) -> dict[str, Any]:
+def _config(name: str, sweep: str, egress: Egress, *, direct: bool, podman: bool) -> dict[str, Any]:
     """Internal where nothing outside is to be reached. What is published cannot be internal: there, leaving is prevented by not translating addresses."""
     closed = egress is not Egress.OPEN
     bridge = {"com.docker.network.bridge.enable_icc": "false"}
@@ -104,8 +110,8 @@ def _config(name: str, sweep: str, egress: Egress, *, direct: bool, options: boo
     return {
         "Name": name,
         "Driver": "bridge",
-        "Internal": closed and direct,
+        "Internal": closed and direct and not podman,
         "CheckDuplicate": True,
         "Labels": labels(sweep),
-        "Options": bridge if options else {},
+        "Options": {} if podman else bridge,
     }

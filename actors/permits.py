@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,8 @@ from actors.stopping import Stop
 from stamina.config.model import Sweep
 
 T = TypeVar("T")
+
+_FILES: Final = 65_536
 
 HELD_SECONDS: Final = 5.0
 """How often a host without room is looked at again."""
@@ -74,9 +77,22 @@ def look(path: Path) -> Room:
     return Room(disk.f_bavail * disk.f_frsize, disk.f_favail, psutil.virtual_memory().available, _processes_left())
 
 
+def take_all_files() -> None:
+    """Let this process have as many open files as its hard limit allows: each container and each request holds some, and the usual soft limit is 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if most == resource.RLIM_INFINITY else min(most, _FILES)
+    with contextlib.suppress(OSError, ValueError):  # macOS names a limit that it does not grant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def _processes_left() -> int | None:
+    """Under the limit of our user, and under the host's own, which counts threads."""
     most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    return None if most == resource.RLIM_INFINITY else max(0, most - len(psutil.pids()))
+    lefts = [] if most == resource.RLIM_INFINITY else [most - len(psutil.pids())]
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        running = int(Path("/proc/loadavg").read_text("ascii").split()[3].partition("/")[2])
+        lefts += [int(Path(name).read_text("ascii")) - running for name in ("/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max")]
+    return max(0, min(lefts)) if lefts else None
 
 
 @attrs.define

@@ -23,6 +23,9 @@ SECONDS = 120.0
 QUIET = 2.0
 """A call that was in flight when we were killed may still make something: look again after so many seconds."""
 
+STARTING = 10.0
+"""How long containers that are made but not started are left alone: removed while they are being started, they leave their network unusable for ever."""
+
 
 class UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
@@ -61,30 +64,31 @@ def ask(host: str, method: str, path: str) -> bytes:
     return body
 
 
-def listed(host: str, kind: str, sweep: str) -> list[str]:
-    """The ids of a sweep's containers or networks."""
+def listed(host: str, kind: str, sweep: str) -> list[tuple[str, str]]:
+    """The ids and states of a sweep's containers or networks."""
     filters = quote(json.dumps({"label": [f"{LABEL}={sweep}"]}))
-    return [each["Id"] for each in json.loads(ask(host, "GET", f"/{kind}?all=1&filters={filters}"))]
+    return [(each["Id"], each.get("State", "")) for each in json.loads(ask(host, "GET", f"/{kind}?all=1&filters={filters}"))]
 
 
-def clean(host: str, sweep: str) -> int:
-    """Remove what there is; how much there was. Raises OSError."""
+def clean(host: str, sweep: str, *, patient: bool) -> int:
+    """Remove what there is; how much there was. Raises OSError. ``patient``: leave alone what may be about to start."""
     containers, networks = listed(host, "containers/json", sweep), listed(host, "networks", sweep)
-    for container in containers:
-        ask(host, "DELETE", f"/containers/{container}?force=1&v=1")
-    for network in networks:
+    for container, state in containers:
+        if not (patient and state in ("created", "configured", "initialized")):
+            ask(host, "DELETE", f"/containers/{container}?force=1&v=1")
+    for network, _ in networks:
         ask(host, "DELETE", f"/networks/{network}")
     return len(containers) + len(networks)
 
 
 def clean_all(host: str, sweep: str) -> None:
     """Remove everything, until twice nothing was found."""
-    deadline = time.monotonic() + SECONDS
+    begun = time.monotonic()
     quiet = 0
-    while quiet < 2 and time.monotonic() < deadline:
+    while quiet < 2 and (passed := time.monotonic() - begun) < SECONDS:
         found = 1
         with contextlib.suppress(OSError, ValueError):
-            found = clean(host, sweep)
+            found = clean(host, sweep, patient=passed < STARTING)
         quiet = 0 if found else quiet + 1
         time.sleep(QUIET / 4 if found else QUIET)
 

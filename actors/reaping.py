@@ -15,7 +15,7 @@ import structlog
 import trio
 
 from actors import reaper
-from actors.docker import Engine, Found, local
+from actors.docker import Engine, Found, Unreachable, local
 from actors.ownership import OWNER, SWEEP, is_left
 from stamina.errors import HostFault, SandboxFault
 
@@ -43,12 +43,21 @@ async def find_left(engine: Engine) -> Left:
     return Left(tuple(containers), tuple(networks))
 
 
-async def remove_left(engine: Engine, left: Left) -> None:
-    """Remove it. What another process removes at the same time is no error."""
-    for container in left.containers:
-        await engine.remove(container.id)
-    for network in left.networks:
-        await engine.remove_network(network.id)
+async def remove_left(engine: Engine, left: Left) -> dict[str, str]:
+    """Remove it, and say what could not be removed, by name, and why. What another process removes at the same time is no error.
+
+    Raises SandboxFault when the engine is gone.
+    """
+    kept = {}
+    removals = [*((engine.remove, each) for each in left.containers), *((engine.remove_network, each) for each in left.networks)]
+    for remove, each in removals:
+        try:
+            await remove(each.id)
+        except Unreachable:
+            raise
+        except SandboxFault as fault:
+            kept[each.name] = str(fault)
+    return kept
 
 
 async def reap(engine: Engine) -> None:
@@ -57,7 +66,8 @@ async def reap(engine: Engine) -> None:
         left = await find_left(engine)
         if left:
             log.info("removing what a dead process left", containers=[each.name for each in left.containers], networks=[each.name for each in left.networks])
-            await remove_left(engine, left)
+            for reason in (await remove_left(engine, left)).values():
+                log.warning("cannot remove what a dead process left", reason=reason)
     except SandboxFault as fault:
         log.warning("cannot remove what a dead process left", reason=str(fault))
 

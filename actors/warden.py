@@ -5,6 +5,7 @@ No engine call is made for an agent call or a server run: an order goes down the
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
@@ -14,12 +15,15 @@ import trio
 
 from stamina.errors import SandboxFault
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 ANSWER_SECONDS: Final = 30.0
 """The warden answers in microseconds; a machine that is out of memory or processors makes everything slow."""
 
 END_SECONDS: Final = 25.0
 """More than the 10 s in which it kills, beyond the grace."""
+
+USAGE_SECONDS: Final = 120.0
+"""The warden gives up counting after 60 s, and says how far it came."""
 
 _LENGTH: Final = struct.Struct(">I")
 
@@ -86,7 +90,7 @@ class Look:
 
 @attrs.frozen
 class Usage:
-    """Bytes and inodes below some folders."""
+    """Bytes and inodes that a container has taken."""
 
     bytes: int
     inodes: int
@@ -173,10 +177,19 @@ class Warden:
         pid, program = await self._ask(["listener", str(port), str(uid), str(gid)], "listener")
         return None if pid == "-1" else Listens(int(pid) or None, program)
 
-    async def usage(self, folders: Iterable[str]) -> Usage:
-        """What lies below these folders."""
-        answer = await self._ask(["usage", *folders], "usage", seconds=120.0)
+    async def usage(self, uid: int, gid: int, folders: Iterable[str]) -> Usage:
+        """What lies below these folders, and in files that this user's processes hold open though they have no name any more."""
+        for here in ("0", "1"):
+            answer = await self._ask(["usage", str(uid), str(gid), here, *folders], "usage", seconds=USAGE_SECONDS)
+            if answer[0] != "-1":
+                break
         return Usage(int(answer[0]), int(answer[1]))
+
+    async def fence(self, gateway: str, *, closed: bool) -> None:
+        """Close the container's way to its neighbours, and out of its network when ``closed``, for good. Raises SandboxFault when it cannot be."""
+        number = int((await self._ask(["fence", gateway, str(int(closed))], "fenced"))[0])
+        if number:
+            raise SandboxFault(f"the container cannot be kept apart from its neighbours: {os.strerror(number)}")
 
     async def wait_exited(self) -> int:
         """The last command's exit code, once it has one."""

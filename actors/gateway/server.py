@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
@@ -23,6 +24,9 @@ IDLE_SECONDS: Final = 3600.0
 REQUEST_SECONDS: Final = 120.0
 """How long a request may take to come once it has begun."""
 
+CONNECTIONS: Final = 512
+"""At once, from one address that is not this machine's: one container cannot take all of our descriptors."""
+
 LINGER: Final = 2.0
 """How long a client whose request was refused may go on sending before the connection is closed: it may not have read the answer yet."""
 
@@ -41,18 +45,33 @@ def listen(host: str, port: int) -> socket.socket:
 async def accept(listener: socket.socket, handler: Handler, nursery: trio.Nursery) -> None:
     """Serve connections until cancelled. A host without a free descriptor is waited for."""
     listener.setblocking(False)  # noqa: FBT003 (the standard library's signature)
+    here = listener.getsockname()[0]
+    connected: Counter[str] = Counter()
+
+    async def serve(sock: socket.socket, peer: str) -> None:
+        connected[peer] += 1
+        try:
+            await _connection(PlainWire(sock), handler)
+        finally:
+            connected[peer] -= 1
+            if not connected[peer]:
+                del connected[peer]
+
     with listener:
         while True:
             await trio.lowlevel.wait_readable(listener)
             try:
-                sock, _ = listener.accept()
+                sock, (peer, *_) = listener.accept()
             except BlockingIOError:
                 continue
             except OSError as error:
                 log.warning("the gateway cannot take a connection", reason=error.strerror)
                 await trio.sleep(0.1)
                 continue
-            nursery.start_soon(_connection, PlainWire(sock), handler)
+            if peer != here and connected[peer] >= CONNECTIONS:
+                sock.close()
+                continue
+            nursery.start_soon(serve, sock, peer)
 
 
 async def _connection(wire: PlainWire, handler: Handler) -> None:

@@ -49,7 +49,7 @@ def build_images(wanted: Sequence[str], *, base: str, ca_bundle: Path | None, ar
     recipes = [recipe(name) for name in wanted or names()]
 
     def tell(line: str) -> None:
-        if verbose or line.startswith(("building ", "stamina/")):
+        if verbose or line.startswith("building ") or line.endswith(" is ready"):
             click.echo(safe(line))
 
     async def work(engine: Engine) -> None:

@@ -19,7 +19,7 @@ from actors.gateway.redact import Redactor
 from actors.gateway.scripted import ledger_in, scripted
 from actors.gateway.seating import Seating, unseated
 from actors.observer import Held, ModelDown, ModelUp, Observer, RoomAgain, both, logging_to, to_log
-from actors.permits import Admission, Threads, look, permits
+from actors.permits import Admission, Threads, look, permits, take_all_files
 from actors.scenario import Cast, Stage, open_end
 from actors.stopping import Stop, on_signals
 from actors.sweep import Company, Report, SweepEnd, play_sweep
@@ -48,6 +48,7 @@ def play_run(run: Run, plan: Plan, observer: Observer, recorded: Run | None = No
 
     With a ``recorded`` run no model is asked: its recordings answer.
     """
+    take_all_files()
     wire = Wire(run, Redactor(secrets_of(plan.sweep.models.values(), os.environ)), recorded)
     Traces.redact = wire.redactor.text
     with logging_to(run.log_file, wire.redactor.processor):

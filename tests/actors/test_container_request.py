@@ -9,7 +9,7 @@ import pytest
 
 from actors.container import Account, Outfit, account, check_docker_args, mount, user_mounts
 from actors.ownership import OWNER, SWEEP, Owner, is_left, labels, me
-from stamina.config.model import Engine, SandboxConfig
+from stamina.config.model import SandboxConfig
 from stamina.errors import InputError
 
 CONFIG = SandboxConfig(cpus=2.0, memory=1 << 30, pids=100)
@@ -40,7 +40,13 @@ def test_limits_fit_the_engine() -> None:
     """No more processors than there are; limits that Podman would raise are named for it."""
     assert request(attrs.evolve(CONFIG, cpus=64.0))["HostConfig"]["NanoCpus"] == 4_000_000_000
     assert [each["Name"] for each in request()["HostConfig"]["Ulimits"]] == ["nofile"]
-    assert [each["Name"] for each in request(attrs.evolve(CONFIG, engine=Engine.PODMAN))["HostConfig"]["Ulimits"]] == ["nofile", "nproc"]
+    assert [each["Name"] for each in request(podman=True)["HostConfig"]["Ulimits"]] == ["nofile", "nproc"]
+
+
+def test_what_the_engine_does_not_do_the_warden_does() -> None:
+    """With Podman it closes the way to neighbours, for which it needs a capability; with Docker it has none."""
+    assert "NET_ADMIN" in request(podman=True)["HostConfig"]["CapAdd"]
+    assert "NET_ADMIN" not in request()["HostConfig"]["CapAdd"]
 
 
 def test_root_gets_what_installing_needs() -> None:
@@ -67,8 +73,21 @@ def test_a_sweep_gives_keys_of_its_own() -> None:
     host = request(config)["HostConfig"]
 
     assert (host["ShmSize"], host["PidsLimit"]) == (1, 7)
-    with pytest.raises(InputError, match="Mounts is decided by the sandbox"):
-        check_docker_args(attrs.evolve(CONFIG, docker_args={"Mounts": []}))
+    for name in ("Mounts", "mounts", "Privileged", "CapAdd", "PidMode"):
+        with pytest.raises(InputError, match="is decided by the sandbox"):
+            check_docker_args(attrs.evolve(CONFIG, docker_args={name: []}))
+    with pytest.raises(InputError, match="shm_size is no key of the Engine API's HostConfig"):
+        check_docker_args(attrs.evolve(CONFIG, docker_args={"shm_size": 1}))
+
+
+def test_a_sweep_adds_to_what_holds_the_sandbox() -> None:
+    """Options of security, temporary file systems, entries of hosts: ours stay."""
+    given = {"SecurityOpt": ["seccomp=unconfined"], "Tmpfs": {"/tmp": "size=1", "/scratch": ""}, "ExtraHosts": ["a:1.2.3.4"]}
+    host = request(attrs.evolve(CONFIG, docker_args=given, read_only_root=True))["HostConfig"]
+
+    assert host["SecurityOpt"] == ["no-new-privileges", "seccomp=unconfined"]
+    assert (sorted(host["Tmpfs"]), "mode=1777" in host["Tmpfs"]["/tmp"]) == (["/scratch", "/tmp"], True)
+    assert host["ExtraHosts"] == ["a:1.2.3.4"]
 
 
 def test_mounts_of_the_sweep(tmp_path: Path) -> None:

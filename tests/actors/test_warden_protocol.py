@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.warden import NotStarted, Order, Warden, encoded
+from actors.warden import NotStarted, Order, Usage, Warden, encoded
 from stamina.errors import SandboxFault
 
 ORDER = Order(("true",), {"A": "b=c"}, "/", "", "/out", "/err", 10, 5, 6)
@@ -49,7 +49,7 @@ class FakeWire:
 
 async def test_a_command_from_start_to_end(nursery: trio.Nursery) -> None:
     """Answers come in pieces; what happens in between is heard too."""
-    wire = FakeWire({"hello": ["hello\n1"], "run": ["started\n7", "exited\n-9"], "end": ["empty", "done\n1\n0\n2"]})
+    wire = FakeWire({"hello": ["hello\n2"], "run": ["started\n7", "exited\n-9"], "end": ["empty", "done\n1\n0\n2"]})
     warden = Warden(wire)
     nursery.start_soon(warden.listen)
 
@@ -65,7 +65,7 @@ async def test_a_command_from_start_to_end(nursery: trio.Nursery) -> None:
 
 async def test_what_it_cannot_do_is_told(nursery: trio.Nursery) -> None:
     """A command that is not there is no failure of the machinery; a survivor, or a file that cannot be written, is."""
-    wire = FakeWire({"run": ["unstarted\n2\ncommand"], "end": ["done\n0\n3\n0"], "hello": ["hello\n2"]})
+    wire = FakeWire({"run": ["unstarted\n2\ncommand"], "end": ["done\n0\n3\n0"], "hello": ["hello\n1"]})
     warden = Warden(wire)
     nursery.start_soon(warden.listen)
 
@@ -78,6 +78,25 @@ async def test_what_it_cannot_do_is_told(nursery: trio.Nursery) -> None:
     wire.answers["run"] = ["unstarted\n28\nwarden"]
     with pytest.raises(SandboxFault, match="error 28"):
         await warden.run(ORDER)
+
+
+async def test_a_count_that_was_killed_is_made_again_in_process_1(nursery: trio.Nursery) -> None:
+    """An agent that is root can kill whoever counts, but not the warden."""
+    wire = FakeWire({"usage": ["usage\n-1\n-1"], "fence": ["fenced\n1"]})
+    warden = Warden(wire)
+    nursery.start_soon(warden.listen)
+
+    async def count() -> None:
+        assert await warden.usage(5, 6, ["/a", "/b"]) == Usage(7, 8)
+        nursery.cancel_scope.cancel()
+
+    with pytest.raises(SandboxFault, match="cannot be kept apart from its neighbours: Operation not permitted"):
+        await warden.fence("10.0.0.1", closed=True)
+    nursery.start_soon(count)
+    while len(wire.sent) < 2:
+        await trio.lowlevel.checkpoint()
+    wire.answers["usage"] = ["usage\n7\n8"]
+    await trio.sleep_forever()
 
 
 async def test_the_end_of_the_wire_ends_all_waiting(nursery: trio.Nursery) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import tempfile
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from actors.beneath import read_beneath, write_beneath
 from actors.workspace import ScanLimits, churn, dump_files, load_files, program_language, restore, scan
 from stamina.errors import SandboxFault
+
+NOBODY = 65_534
 
 
 def put(root: Path, **files: str) -> None:
@@ -139,6 +142,38 @@ class TestRestoring:
         assert restore(root, {name: "text\n"}) == (name,)
         assert read_beneath(root, PurePosixPath(name), 100) == b"text\n"
         assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("victim.txt", "safe\n")]
+
+    def test_a_folder_that_is_deeper_than_any_path_goes_too(self, tmp_path: Path) -> None:
+        """Neither the stack nor the length of a path may decide."""
+        here = os.getcwd()
+        try:
+            os.chdir(tmp_path)
+            os.mkdir("a.md")
+            for name in ("a.md", *["deep"] * 1500):
+                os.chdir(name)
+                os.mkdir("deep")
+                Path("file").touch()
+        finally:
+            os.chdir(here)
+
+        assert restore(tmp_path, {"a.md": "text\n"}) == ("a.md",)
+        assert os.listdir(tmp_path) == ["a.md"]
+
+    def test_an_owner_that_locked_itself_out_gets_in(self) -> None:
+        """The workspace, a folder in it, and what stands in the way. Root is never locked out, so for once it is somebody else."""
+        us = os.getuid()
+        with tempfile.TemporaryDirectory() as place:
+            root = Path(place) / "root"
+            os.chmod(place, 0o777)
+            os.seteuid(us or NOBODY)
+            try:
+                put(root / "docs" / "a.md", x_txt="x")
+                for path in (root / "docs/a.md", root / "docs", root):
+                    path.chmod(0)
+                assert restore(root, {"docs/a.md": "text\n"}) == ("docs/a.md",)
+                assert (root / "docs/a.md").read_text() == "text\n"
+            finally:
+                os.seteuid(us)
 
     def test_paths_out_of_the_folder_are_refused(self, tmp_path: Path) -> None:
         """An adapter's mistake, or worse."""

@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ import attrs
 
 from actors.container_sandbox import ContainerSandbox
 from actors.containers import Containers, containers
-from actors.docker import Engine, connect
-from actors.ownership import OWNER
+from actors.docker import Engine, Found, connect
+from actors.ownership import OWNER, Owner
 from actors.sandbox import CallLimits, ServerLimits
 from harnesses.harness import CallEnd, Command
 from scenario_store.folder import LiveFolder
@@ -88,12 +88,17 @@ class Lab:
         return sandbox.serve(limits=ServerLimits(seconds, grace=0.5), log=self.root / "server.log")
 
 
-async def leftovers(host: str) -> tuple[list[str], list[str]]:
-    """Names of all containers and networks that carry our label."""
+async def leftovers(host: str, *pids: int) -> tuple[list[str], list[str]]:
+    """Names of the containers and networks that these processes made, this one by default: others may be at work on the same engine."""
     async with connect(host) as engine:
-        return await names(engine)
+        return await names(engine, *pids)
 
 
-async def names(engine: Engine) -> tuple[list[str], list[str]]:
-    """Names of all containers and networks that carry our label."""
-    return [each.name for each in await engine.containers(OWNER)], [each.name for each in await engine.networks(OWNER)]
+async def names(engine: Engine, *pids: int) -> tuple[list[str], list[str]]:
+    """See :func:`leftovers`."""
+    return _owned(await engine.containers(OWNER), pids), _owned(await engine.networks(OWNER), pids)
+
+
+def _owned(found: Sequence[Found], pids: tuple[int, ...]) -> list[str]:
+    owners = [Owner.parse(each.labels[OWNER]) for each in found]
+    return [each.name for each, owner in zip(found, owners, strict=True) if owner is not None and owner.pid in (pids or (os.getpid(),))]

@@ -261,14 +261,14 @@ async def serving(behaviour: Behaviour) -> AsyncIterator[tuple[str, int]]:
         address: tuple[str, int] = listener.socket.getsockname()
         if isinstance(behaviour, DiesAfter):
             behaviour.listener = listener
-        nursery.start_soon(_accept, listener, behaviour, nursery)
+        nursery.start_soon(accept, listener, behaviour, nursery)
         try:
             yield address
         finally:
             nursery.cancel_scope.cancel()
 
 
-async def _accept(listener: trio.SocketListener, behaviour: Behaviour, nursery: trio.Nursery) -> None:
+async def accept(listener: trio.SocketListener, behaviour: Behaviour, nursery: trio.Nursery) -> None:
     with listener.socket:
         while listener.socket.fileno() >= 0:
             try:

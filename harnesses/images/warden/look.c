@@ -5,13 +5,17 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <ftw.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *const SHELLS[] = {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"};
@@ -143,36 +147,107 @@ static void program(pid_t pid, char *name, size_t size) {
     snprintf(name, size, "%.200s", slash ? slash + 1 : target);
 }
 
-/* Who listens on a port: its pid (0: it hides, -1: nobody) and program. Files of /proc/PID are open to the agent's own user alone: so look as that one. */
+/* Files of /proc/PID are open to the agent's own user alone: look as that one. */
+static void look_as(uid_t uid, gid_t gid) {
+    setfsgid(gid);
+    setfsuid(uid);
+}
+
+/* Who listens on a port: its pid (0: it hides, -1: nobody) and program. */
 void tell_listener(int port, uid_t uid, gid_t gid) {
     unsigned long inodes[SOCKETS];
     char name[256] = "";
     int count = listening(port, inodes);
-    setfsgid(gid);
-    setfsuid(uid);
+    look_as(uid, gid);
     pid_t pid = count ? holder(inodes, count) : -1;
     if (pid > 0) program(pid, name, sizeof name);
-    setfsuid(0);
-    setfsgid(0);
+    look_as(0, 0);
     say("listener\n%d\n%s", pid, name);
 }
 
-static unsigned long long used_bytes, used_inodes;
+enum { SEEN = 1 << 17, WALK_SECONDS = 60 };
 
-static int count_one(const char *path, const struct stat *found, int kind, struct FTW *at) {
-    (void)path, (void)kind, (void)at;
+static unsigned long long used_bytes, used_inodes;
+static time_t walk_until;
+static struct { dev_t device; ino_t inode; } seen[SEEN];
+static int seen_count;
+
+static void count_file(const struct stat *found) {
     used_bytes += (unsigned long long)found->st_blocks * 512;
     used_inodes++;
-    return 0;
 }
 
-/* Bytes and inodes below these folders, counted by a child, as it may take long. */
-void tell_usage(char **folders) {
-    pid_t child = fork();
-    if (child < 0) say("usage\n0\n0");
-    if (child) return;
-    setpriority(PRIO_PROCESS, 0, 19);
-    for (; *folders; folders++) nftw(*folders, count_one, 64, FTW_PHYS | FTW_MOUNT);
+static int count_one(const char *path, const struct stat *found, int kind, struct FTW *at) {
+    (void)path, (void)at;
+    if (kind != FTW_NS) count_file(found);
+    return used_inodes % 1024 == 0 && time(NULL) > walk_until;
+}
+
+/* Whether a file is met for the first time; of very many, no more are told apart. */
+static bool is_new(const struct stat *found) {
+    if (seen_count >= SEEN / 2) return false;
+    size_t at = (found->st_ino * 2654435761u ^ found->st_dev) % SEEN;
+    for (; seen[at].inode; at = (at + 1) % SEEN)
+        if (seen[at].inode == found->st_ino && seen[at].device == found->st_dev) return false;
+    seen[at].inode = found->st_ino;
+    seen[at].device = found->st_dev;
+    return ++seen_count;
+}
+
+/* Files without a name are found where processes hold them open; those in memory count as memory. */
+static void count_nameless_of(pid_t pid) {
+    char path[64];
+    struct stat found;
+    struct statfs system;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *folder = opendir(path);
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%.20s", pid, entry->d_name);
+        if (stat(path, &found) || !S_ISREG(found.st_mode) || found.st_nlink || !found.st_ino) continue;
+        if (!statfs(path, &system) && system.f_type != TMPFS_MAGIC && is_new(&found)) count_file(&found);
+    }
+    closedir(folder);
+}
+
+static void count_nameless(uid_t uid, gid_t gid) {
+    DIR *proc = opendir("/proc");
+    look_as(uid, gid);
+    for (pid_t pid; proc && (pid = next_pid(proc));)
+        if (pid != getpid()) count_nameless_of(pid);
+    look_as(0, 0);
+    if (proc) closedir(proc);
+}
+
+static void count_all(uid_t uid, gid_t gid, char **folders) {
+    walk_until = time(NULL) + WALK_SECONDS;
+    for (; *folders; folders++) nftw(*folders, count_one, 64, FTW_PHYS | FTW_MOUNT | FTW_CHDIR); /* by steps: a path may be longer than any call takes */
+    count_nameless(uid, gid);
     say("usage\n%llu\n%llu", used_bytes, used_inodes);
-    _exit(0);
+}
+
+/* The child that counts; 0 when there is none. */
+pid_t counter;
+
+/* Whether it ended without an answer. */
+bool counter_ended(int status) {
+    counter = 0;
+    return status != 0;
+}
+
+/* Bytes and inodes below these folders, counted by a child, as it may take long. Where processes are used up there is none: everybody has to wait. */
+void tell_usage(uid_t uid, gid_t gid, bool here, char **folders) {
+    sigset_t none;
+    counter = here ? -1 : fork();
+    if (counter > 0) return;
+    if (counter == 0) {
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL); /* whoever ends all ends this too */
+        setpriority(PRIO_PROCESS, 0, 19);
+    }
+    count_all(uid, gid, folders);
+    if (counter == 0) _exit(0);
+    counter = 0;
+    used_bytes = used_inodes = seen_count = 0;
+    memset(seen, 0, sizeof seen);
 }

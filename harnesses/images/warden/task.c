@@ -39,11 +39,28 @@ static void first_victim(void) {
     close(file);
 }
 
+/* An agent that locked itself out of a folder of its own gets back in. */
+static void unlock(const char *folder) {
+    struct stat found;
+    if (lstat(folder, &found) == 0 && S_ISDIR(found.st_mode) && (found.st_mode & S_IRWXU) != S_IRWXU) {
+        int failed = chmod(folder, found.st_mode | S_IRWXU);
+        (void)failed; /* then it stays outside, and the command says so */
+    }
+}
+
+static const char *home_of(char *const *environment) {
+    for (; *environment; environment++)
+        if (!strncmp(*environment, "HOME=", 5)) return *environment + 5;
+    return "/";
+}
+
 static bool become(const struct order *order) {
     first_victim();
     drop_capabilities(order->uid == 0);
     if (setgroups(0, NULL) || setresgid(order->gid, order->gid, order->gid) || setresuid(order->uid, order->uid, order->uid)) return false;
     umask(022);
+    unlock(order->folder);
+    unlock(home_of(order->environment));
     return chdir(order->folder) == 0;
 }
 
@@ -75,13 +92,13 @@ static int open_sink(struct sink *sink, const char *path, long long limit) {
     return ends[1];
 }
 
-/* Fork and exec; the error's number, 0 when the command runs. */
-static int launch(struct task *task, const struct order *order, int in, int out, int err) {
+/* Fork and exec; the error's number, 0 when the command runs. A fork that fails is no fault of the command's. */
+static int launch(struct task *task, const struct order *order, int in, int out, int err, bool *ours) {
     int failure[2], number = 0;
-    if (pipe2(failure, O_CLOEXEC)) return errno;
+    if (pipe2(failure, O_CLOEXEC)) return *ours = true, errno;
     task->pid = fork();
     if (task->pid == 0) run_child(order, in, out, err, failure[1]);
-    if (task->pid < 0) number = errno;
+    if (task->pid < 0) *ours = true, number = errno;
     close(failure[1]);
     if (task->pid > 0 && read(failure[0], &number, sizeof number) <= 0) number = 0;
     close(failure[0]);
@@ -93,13 +110,14 @@ bool start(struct task *task, const struct order *order) {
     int in = open(*order->in ? order->in : "/dev/null", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     int out = open_sink(&task->sinks[0], order->out, order->limit);
     int err = strcmp(order->out, order->err) ? open_sink(&task->sinks[1], order->err, order->limit) : out;
-    int number = in < 0 || out < 0 || err < 0 ? errno : launch(task, order, in, out, err);
+    bool ours = in < 0 || out < 0 || err < 0;
+    int number = ours ? errno : launch(task, order, in, out, err, &ours);
     close(in);
     close(out);
     if (err != out) close(err);
     if (number) {
         task->pid = 0;
-        say("unstarted\n%d\n%s", number, in < 0 || out < 0 || err < 0 ? "warden" : "command");
+        say("unstarted\n%d\n%s", number, ours ? "warden" : "command");
         return false;
     }
     say("started\n%d", task->pid);

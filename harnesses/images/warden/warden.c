@@ -13,7 +13,10 @@
  *   end MILLISECONDS                                          done TRUNCATED LEFT OOM-KILLS, after TERM, so much grace, and KILL
  *   look WORKSPACE HOME WRITABLE                              look BROKEN BYTES INODES PROCESSES OOM-KILLS
  *   listener PORT UID GID                                     listener PID PROGRAM
- *   usage FOLDER...                                           usage BYTES INODES
+ *   usage UID GID HERE FOLDER...                              usage BYTES INODES, with files that are open and have no name any more; -1 -1 when who
+ *                                                             counted was killed: then ask for counting HERE, in process 1
+ *   fence GATEWAY CLOSED                                      fenced ERRNO: from now on, of its own network this container reaches the gateway alone;
+ *                                                             closed: and nothing beyond it
  * and, whenever the last process has ended: empty.
  */
 #define _GNU_SOURCE
@@ -50,6 +53,7 @@ static bool nobody(void) { return kill(-1, 0) < 0 && errno == ESRCH; }
 static void reap(void) {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (pid == counter && counter_ended(status)) say("usage\n-1\n-1");
         if (pid != task.pid) continue;
         task.pid = 0;
         say("exited\n%d", WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
@@ -109,12 +113,13 @@ static void run(char **fields, ssize_t count) {
 }
 
 static void obey(char **fields, ssize_t count) {
-    if (!strcmp(*fields, "hello")) say("hello\n1");
+    if (!strcmp(*fields, "hello")) say("hello\n2");
     if (!strcmp(*fields, "run") && count > 9) run(fields, count);
     if (!strcmp(*fields, "end") && count > 1) begin_end(atol(fields[1]));
     if (!strcmp(*fields, "look") && count > 3) tell_health(fields[1], fields[2], *fields[3] == '1');
     if (!strcmp(*fields, "listener") && count > 3) tell_listener(atoi(fields[1]), atoi(fields[2]), atoi(fields[3]));
-    if (!strcmp(*fields, "usage")) tell_usage(fields + 1);
+    if (!strcmp(*fields, "usage") && count > 3) tell_usage(atoi(fields[1]), atoi(fields[2]), *fields[3] == '1', fields + 4);
+    if (!strcmp(*fields, "fence") && count > 2) say("fenced\n%d", fence(fields[1], *fields[2] == '1'));
 }
 
 static int patience(void) {

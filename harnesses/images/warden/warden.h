@@ -44,6 +44,11 @@ long oom_kills(void);
 int processes(void);
 void tell_health(const char *workspace, const char *home, bool writable);
 void tell_listener(int port, uid_t uid, gid_t gid);
-void tell_usage(char **folders);
+extern pid_t counter;
+bool counter_ended(int status);
+void tell_usage(uid_t uid, gid_t gid, bool here, char **folders);
+
+/* fence.c */
+int fence(const char *gateway, bool closed);
 
 #endif
