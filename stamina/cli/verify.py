@@ -55,11 +55,13 @@ class Checked:
     Attributes:
         passed, total: cases against the ground truth.
         requests: of the suite.
+        setup: those of them that only prepare: resets and objects that a case needs.
         failed: lines of what a right server failed, which is a fault of the benchmark; empty when all is well.
         tallies: of the mutants, by operator.
         reasons: why mutants are equivalent, with how many.
         refuted: mutants that were proven equivalent and killed, a fault of the benchmark.
-        idle: names of the cases that were the first to kill no mutant.
+        idle: names of the cases that were the first to kill no mutant; a small sample leaves most.
+        useful: names of the others.
     """
 
     seed: int
@@ -67,12 +69,14 @@ class Checked:
     passed: int
     total: int
     requests: int
+    setup: int
     failed: tuple[str, ...]
     tallies: dict[str, Tally]
     reasons: dict[str, int]
     survivors: tuple[Survivor, ...]
     refuted: tuple[str, ...]
     idle: tuple[str, ...]
+    useful: tuple[str, ...]
 
     @property
     def good(self) -> bool:
@@ -163,12 +167,14 @@ def checked_turn(scenario: RestScenario, ground: Ground, effort: Effort) -> Chec
         passed=verdict.passed,
         total=verdict.total,
         requests=suite.requests,
+        setup=sum(step.setup for case in suite.cases for step in case.steps),
         failed=(*_failed(verdict), *_wrongly_failed(suite, ground.state, effort.orders, draw)),
         tallies=found.tallies,
         reasons=found.reasons,
         survivors=tuple(_survivors(ground.state, found.survivors, seed, turn, draw)),
         refuted=tuple(f"{mutant.operator.name} {mutant.fault.detail}: {mutant.fault.equivalent}; killed by {killer}" for mutant, killer in found.refuted),
         idle=tuple(case.name for case in suite.cases if case.name not in found.useful),
+        useful=tuple(sorted(found.useful)),
     )
 
 
@@ -219,9 +225,18 @@ def as_data(rows: Sequence[Checked]) -> dict[str, Any]:
         "reasons": dict(_reasons(rows)),
         "operators": {name: attrs.asdict(tally) for name, tally in by_operator(rows).items()},
         "turns": [
-            {"seed": row.seed, "turn": row.turn, "passed": row.passed, "total": row.total, "requests": row.requests, "mutants": attrs.asdict(row.mutants())}
+            {
+                "seed": row.seed,
+                "turn": row.turn,
+                "passed": row.passed,
+                "total": row.total,
+                "requests": row.requests,
+                "setup": row.setup,
+                "mutants": attrs.asdict(row.mutants()),
+            }
             for row in rows
         ],
+        "idle": idle(rows),
     }
 
 
@@ -232,6 +247,17 @@ def by_operator(rows: Iterable[Checked]) -> dict[str, Tally]:
         for name, tally in row.tallies.items():
             sums[name] += tally
     return {each.name: sums[each.name] for each in OPERATORS}
+
+
+def idle(rows: Sequence[Checked]) -> dict[str, int]:
+    """Cases that found no mutant first in any turn, as seed and name, with the number of turns in which they were played."""
+    played: Counter[str] = Counter()
+    useful: set[str] = set()
+    for row in rows:
+        names = {f"seed {row.seed} {name}" for name in row.idle}
+        played.update(names)
+        useful.update(f"seed {row.seed} {name}" for name in row.useful)
+    return {name: count for name, count in sorted(played.items()) if name not in useful}
 
 
 def _reasons(rows: Iterable[Checked]) -> Counter[str]:
@@ -257,6 +283,7 @@ def _print_seed(rows: Sequence[Checked]) -> None:
 
 def _print_all(rows: Sequence[Checked]) -> None:
     """The tables: by rule, by turn, and why mutants are equivalent."""
+    _print_economy(rows)
     if not any(row.tallies for row in rows):
         _print_end(rows)
         return
@@ -276,6 +303,24 @@ def _print_all(rows: Sequence[Checked]) -> None:
     if reasons:
         click.echo("\n" + columns(("equivalent", "because"), ((str(count), reason) for reason, count in reasons.most_common())))
     _print_end(rows)
+
+
+def _print_economy(rows: Sequence[Checked]) -> None:
+    """Cases and requests of a suite, over the seeds; every 25th turn and the last."""
+    last = max(row.turn for row in rows)
+    lines = []
+    for turn in sorted({row.turn for row in rows if row.turn % 25 == 0 or row.turn == last}):
+        some = [row for row in rows if row.turn == turn]
+        cases, requests = sorted(row.total for row in some), sorted(row.requests for row in some)
+        share = sum(row.setup for row in some) / sum(requests)
+        per = sum(requests) / sum(cases)
+        spread = [f"{each[0]}-{each[-1]} ({each[len(each) // 2]})" for each in (cases, requests)]
+        lines.append((str(turn), *spread, f"{per:.1f}", f"{share:.0%}"))
+    click.echo("\n" + columns(("turn", "cases (median)", "requests (median)", "a case", "set-up"), lines))
+    never = idle(rows)
+    if any(row.tallies for row in rows):
+        names = {f"{row.seed} {name}" for row in rows for name in (*row.idle, *row.useful)}
+        click.echo(f"{len(names) - len(never)} of {len(names)} cases were the first to find some mutant out, the others none of this sample")
 
 
 def _print_end(rows: Sequence[Checked]) -> None:
