@@ -45,6 +45,7 @@ STAYS_NULL: Final = "B3: {} is null whenever the effect is reached, so the effec
 ALREADY: Final = "B2, B3: the conditions hold only when {} has this value already"
 NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
 AT_TARGET: Final = "B1: the action is refused only where its enum field stands at the target already, if anywhere"
+NEVER_REFUSED: Final = "B1: the action has no conditions and can start from every value that its enum field can have"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
@@ -52,11 +53,20 @@ NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
 
 def only_refused_at_target(entity: Entity, action: Action) -> str:
     """Why a transition that wrongly takes place on refusal does not show."""
+    return AT_TARGET if _refused_from(entity, action) <= {action.to_value} else ""
+
+
+def never_refused(entity: Entity, action: Action) -> str:
+    """Why nothing ever shows of what happens on refusal."""
+    return "" if _refused_from(entity, action) else NEVER_REFUSED
+
+
+def _refused_from(entity: Entity, action: Action) -> set[str | None]:
+    """The values of the enum field at which the action may be refused."""
     field = entity.field(action.enum_field)
     assert isinstance(field.type, EnumType)
-    wrong = {value for value in field.type.values if value not in action.from_values} | ({None} if may_be_null(field) else set())
-    refused = wrong | (set(action.from_values) if action.conditions else set())
-    return AT_TARGET if refused <= {action.to_value} else ""
+    values: set[str | None] = {value for value in field.type.values if action.conditions or value not in action.from_values}
+    return values | ({None} if may_be_null(field) else set())
 
 
 def same_but_for_order(one: Action, other: Action) -> str:

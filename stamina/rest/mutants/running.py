@@ -24,7 +24,7 @@ from stamina.rest.mutants.acting import Acting, action_fault, each_action
 from stamina.rest.mutants.effects import Where, each_effect, target_field
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, effect_without_trace, never_empty, never_null, only_refused_at_target
+from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
 from stamina.rest.resources import Resource
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Object, Refusal, View, assign, run_effects, value_of, written
@@ -290,7 +290,7 @@ def transition_on_refusal(ground: Ground) -> Faults:
 def _refused_acts(ground: Ground, kind: type[Acting], detail: str, applies: Callable[[Action], bool]) -> Iterator[Fault]:
     for entity, action in each_action(ground):
         if applies(action):
-            why = only_refused_at_target(entity, action) if kind is _TransitionOnRefusal else ""
+            why = only_refused_at_target(entity, action) if kind is _TransitionOnRefusal else never_refused(entity, action)
             yield action_fault(entity, action, detail, flawed(kind, ground.state, entity.name, action.name), why)
 
 

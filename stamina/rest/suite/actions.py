@@ -48,7 +48,7 @@ def _case(actors: Actors, kind: str, title: str, rules: tuple[str, ...], steps: 
 
 
 def _succeeds(actors: Actors, scene: Scene) -> Case:
-    full = _with_bystanders(actors, scene)
+    full = _with_bystanders(actors, _with_far_others(actors, scene))
     stage = Stage(actors)
     stage.play(full)
     stage.look(f"what {actors.action.name} writes is written, and nothing else", everywhere=True)
@@ -149,6 +149,20 @@ def _subjects(actors: Actors, scene: Scene, effect: Effect) -> tuple[str, list[s
     value = scene.read(entity.name, scene.acting, effect.scope.field)
     keys = value if isinstance(value, list) else [value] if value else []
     return actors.kits.target(entity.field(effect.scope.field)).entity.name, keys
+
+
+def _with_far_others(actors: Actors, scene: Scene) -> Scene:
+    """The scene in which the other objects hold low and high values by turns in what the action does not mention: a condition on items that was removed."""
+    mentioned = {(entity, name) for entity, _, name in scene.pinned}
+    for entity, objects in scene.store.items():
+        kit = actors.kits.by_name[entity]
+        ends = {field.name: testdata.ends(field) for field in kit.plain if (entity, field.name) not in mentioned}
+        keys = [key for key in objects if (entity, key) != (actors.kit.entity.name, scene.acting)]
+        for number, key in enumerate(keys):
+            candidate = scene.changed(entity, key, {name: pair[number % 2] for name, pair in ends.items()})
+            if _accepted(actors, candidate):
+                scene = candidate
+    return scene
 
 
 def _with_bystanders(actors: Actors, scene: Scene) -> Scene:

@@ -174,6 +174,15 @@ def test_a_transition_on_refusal_is_hidden_where_every_refusal_is_at_the_target(
     assert bool(proofs.only_refused_at_target(entity, action)) is hidden
 
 
+def test_an_action_is_never_refused_where_it_starts_everywhere_and_asks_nothing() -> None:
+    entity = attrs.evolve(ENTITY, fields=(attrs.evolve(ENTITY.fields[0], nullable=False), *ENTITY.fields[1:]))
+    everywhere = attrs.evolve(ACTION, from_values=("on", "off"))
+    assert proofs.never_refused(entity, everywhere)
+    assert not proofs.never_refused(ENTITY, everywhere)
+    assert not proofs.never_refused(entity, ACTION)
+    assert not proofs.never_refused(entity, attrs.evolve(everywhere, conditions=(A_IS_SET,)))
+
+
 @pytest.mark.parametrize(
     ("condition", "never"),
     [
