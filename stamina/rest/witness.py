@@ -10,7 +10,7 @@ Every name in the action must exist (:mod:`stamina.rest.validate` looks first).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -83,14 +83,15 @@ def wrong_state(state: State, entity: Entity, action: Action, *, null: bool = Fa
     return _find(ask(state, entity, action, Wish(stage=Stage.NULL if null else Stage.OUTSIDE)))
 
 
-def boundary(state: State, entity: Entity, action: Action, index: int) -> tuple[Trial, ...]:
+def boundary(state: State, entity: Entity, action: Action, index: int, steps: Iterable[int] = (-1, 0, 1)) -> tuple[Trial, ...]:
     """Worlds in which one comparison's left side is one step below, equal to and one step above its right side, and all other conditions hold.
 
+    ``steps`` says which of them are wanted.
     A step is 1, for floats 1/1024, for datetimes a second. Only for comparisons of numbers and datetimes; worlds that cannot be are left out.
     """
     trials = []
-    for steps in (-1, 0, 1):
-        question = ask(state, entity, action, Wish(edge=(index, steps)))
+    for number in steps:
+        question = ask(state, entity, action, Wish(edge=(index, number)))
         world = _find(question)
         if world is not None:
             trials.append(Trial(world, _expects_success(question, world)))

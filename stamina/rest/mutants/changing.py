@@ -31,10 +31,11 @@ from stamina.rest.changes import (
     RenameField,
 )
 from stamina.rest.mutants.acting import replaced
+from stamina.rest.mutants.effects import idle
 from stamina.rest.mutants.flawed import Builder, showing, tampering
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, Operator, guarded, operator, serving, with_entity
-from stamina.rest.mutants.proofs import effect_without_force, effect_without_trace, same_but_for_order
-from stamina.rest.schema import Entity, Field, State, StringType
+from stamina.rest.mutants.proofs import effect_without_trace, same_but_for_order
+from stamina.rest.schema import Action, Entity, Field, State, StringType
 from stamina.rest.semantics import Object
 from stamina.rest.suite.removed import analytics_label, analytics_path
 from stamina.rest.truth import Truth, ok
@@ -107,7 +108,7 @@ def _no_difference(right: State, wrong: State) -> str:
     one, other = differing[0]
     if other is None or set(one.fields) != set(other.fields):
         return ""
-    return _undescribed(one, other) or _idle_effect(one, other) or _reordered(one, other)
+    return _undescribed(one, other) or _acting_alike(right, one, other)
 
 
 def _undescribed(right: Entity, wrong: Entity) -> str:
@@ -120,8 +121,8 @@ def _undescribed(right: Entity, wrong: Entity) -> str:
     return ""
 
 
-def _reordered(right: Entity, wrong: Entity) -> str:
-    """The two differ in the order of an action's conditions or effects, which does not matter there."""
+def _acting_alike(state: State, right: Entity, wrong: Entity) -> str:
+    """The two differ in actions alone, and each of those does the same in both."""
     if set(right.analytics) != set(wrong.analytics) or len(right.actions) != len(wrong.actions):
         return ""
     why = ""
@@ -130,22 +131,20 @@ def _reordered(right: Entity, wrong: Entity) -> str:
         if other is None:
             return ""
         if other != action:
-            why = same_but_for_order(action, other)
+            why = _idle_effect(state, right, action, other) or same_but_for_order(action, other)
             if not why:
                 return ""
     return why
 
 
-def _idle_effect(right: Entity, wrong: Entity) -> str:
+def _idle_effect(state: State, entity: Entity, action: Action, other: Action) -> str:
     """The two differ in one effect, which never changes anything."""
-    for action in right.actions:
-        other = wrong.find_action(action.name)
-        if other is None or attrs.evolve(other, effects=()) != attrs.evolve(action, effects=()):
-            continue
-        longer, shorter = sorted((action, other), key=lambda each: -len(each.effects))
-        for index, effect in enumerate(longer.effects):
-            if effect not in shorter.effects and replaced(longer.effects, index) == shorter.effects:
-                return effect_without_trace(longer, index) or effect_without_force(longer, index)
+    if attrs.evolve(other, effects=()) != attrs.evolve(action, effects=()):
+        return ""
+    longer, shorter = sorted((action, other), key=lambda each: -len(each.effects))
+    for index, effect in enumerate(longer.effects):
+        if effect not in shorter.effects and replaced(longer.effects, index) == shorter.effects:
+            return effect_without_trace(longer, index) or idle(Ground(state), (entity, longer, index, effect))
     return ""
 
 

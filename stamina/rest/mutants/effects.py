@@ -22,7 +22,7 @@ from stamina.rest.expressions import (
 )
 from stamina.rest.mutants.acting import altered, each_action, replaced
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import effect_without_force, effect_without_trace
+from stamina.rest.mutants.proofs import effect_without_force, effect_without_trace, unwritable
 from stamina.rest.schema import Action, Entity, Field
 
 Where = tuple[Entity, Action, int, Effect]
@@ -43,6 +43,12 @@ def target_field(ground: Ground, entity: Entity, effect: Effect) -> tuple[Entity
     return target, target.field(effect.target)
 
 
+def idle(ground: Ground, where: Where) -> str:
+    """Why an effect, right as it is, never changes anything."""
+    entity, action, index, effect = where
+    return effect_without_force(action, index) or unwritable(target_field(ground, entity, effect)[1], effect)
+
+
 def _with_effect(ground: Ground, where: Where, detail: str, *news: Effect, why: str = "") -> Fault:
     entity, action, index, _ = where
     why = why or effect_without_trace(action, index)
@@ -53,7 +59,7 @@ def _with_effect(ground: Ground, where: Where, detail: str, *news: Effect, why: 
 def effect_dropped(ground: Ground) -> Faults:
     """An effect does not take place."""
     for where in each_effect(ground):
-        yield _with_effect(ground, where, "dropped", why=effect_without_force(where[1], where[2]))
+        yield _with_effect(ground, where, "dropped", why=idle(ground, where))
 
 
 @operator("effect-twice", "B3")
@@ -62,7 +68,7 @@ def effect_twice(ground: Ground) -> Faults:
     for where in each_effect(ground):
         effect = where[3]
         if isinstance(effect.assignment, IncrementBy) or (isinstance(effect.assignment, Compute) and _reads_itself(effect)):
-            yield _with_effect(ground, where, "twice", effect, effect, why=effect_without_force(where[1], where[2]))
+            yield _with_effect(ground, where, "twice", effect, effect, why=idle(ground, where))
 
 
 def _reads_itself(effect: Effect) -> bool:
@@ -95,7 +101,7 @@ def increment_off(ground: Ground) -> Faults:
         if isinstance(effect.assignment, IncrementBy):
             amount = effect.assignment.amount
             for wrong in (-amount, amount + 1):
-                why = effect_without_force(where[1], where[2])
+                why = idle(ground, where)
                 yield _with_effect(ground, where, f"adds {wrong}", attrs.evolve(effect, assignment=IncrementBy(wrong)), why=why)
 
 
@@ -114,7 +120,7 @@ def arithmetic_operator(ground: Ground) -> Faults:
     for where, value in _computations(ground):
         for symbol in ArithmeticOperator:
             if symbol is not value.operator:
-                why = effect_without_force(where[1], where[2])
+                why = idle(ground, where)
                 yield _with_effect(ground, where, f"with {symbol}", attrs.evolve(where[3], assignment=Compute(attrs.evolve(value, operator=symbol))), why=why)
 
 
@@ -124,7 +130,7 @@ def arithmetic_turned(ground: Ground) -> Faults:
     for where, value in _computations(ground):
         if value.operator is ArithmeticOperator.SUBTRACT:
             turned = Arithmetic(value.right, value.operator, value.left)
-            why = "B3: both operands are the same field" if value.left == value.right else effect_without_force(where[1], where[2])
+            why = "B3: both operands are the same field" if value.left == value.right else idle(ground, where)
             yield _with_effect(ground, where, "turned round", attrs.evolve(where[3], assignment=Compute(turned)), why=why)
 
 

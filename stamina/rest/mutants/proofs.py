@@ -34,7 +34,7 @@ from stamina.rest.expressions import (
     Subject,
     Sum,
 )
-from stamina.rest.schema import Action, Entity, EnumType
+from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType
 from stamina.rest.semantics import compare
 from stamina.rest.values import may_be_null
 
@@ -46,6 +46,7 @@ ALREADY: Final = "B2, B3: the conditions hold only when {} has this value alread
 NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
 AT_TARGET: Final = "B1: the action is refused only where its enum field stands at the target already, if anywhere"
 NEVER_REFUSED: Final = "B1: the action has no conditions and can start from every value that its enum field can have"
+OUT_OF_BOUNDS: Final = "B4: from no value of {} does the result stay inside the bounds, so tests let the effect meet null alone, and then it does nothing"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
@@ -115,6 +116,14 @@ def effect_without_force(action: Action, index: int) -> str:
     if isinstance(effect.assignment, SetTo) and (effect.target, effect.assignment.value) in _pinned(action, index):
         return ALREADY.format(f"this.{effect.target}")
     return ""
+
+
+def unwritable(field: Field, effect: Effect) -> str:
+    """Why an increment never writes anything in a fair test: there is no value from which it stays inside the bounds."""
+    if not isinstance(effect.assignment, IncrementBy) or not isinstance(field.type, IntegerType | FloatType):
+        return ""
+    low, high = field.type.minimum, field.type.maximum
+    return OUT_OF_BOUNDS.format(field.name) if low is not None and high is not None and high - low < abs(effect.assignment.amount) else ""
 
 
 def always_null(action: Action, index: int) -> frozenset[str]:

@@ -21,7 +21,7 @@ from stamina.rest.expressions import (
     Subject,
 )
 from stamina.rest.mutants.acting import Acting, action_fault, each_action
-from stamina.rest.mutants.effects import Where, each_effect, target_field
+from stamina.rest.mutants.effects import Where, each_effect, idle, target_field
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
 from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
@@ -68,7 +68,7 @@ def for_each_first_only(ground: Ground) -> Faults:
 
     for where in each_effect(ground):
         if isinstance(where[3].scope, OnEach):
-            yield _running(ground, where, "writes the first object alone", run)
+            yield _running(ground, where, "writes the first object alone", run, idle(ground, where))
 
 
 @operator("for-each-last-missed", "B3")
@@ -81,7 +81,7 @@ def for_each_last_missed(ground: Ground) -> Faults:
 
     for where in each_effect(ground):
         if isinstance(where[3].scope, OnEach):
-            yield _running(ground, where, "leaves the last object out", run)
+            yield _running(ground, where, "leaves the last object out", run, idle(ground, where))
 
 
 @operator("effect-on-all", "B3")
@@ -113,7 +113,7 @@ def effect_on_copy(ground: Ground) -> Faults:
 
     for where in each_effect(ground):
         if not isinstance(where[3].scope, OnThis):
-            yield _running(ground, where, "writes copies", run)
+            yield _running(ground, where, "writes copies", run, idle(ground, where))
 
 
 @operator("self-reference-is-a-copy", "B3")
@@ -128,7 +128,7 @@ def self_reference_is_a_copy(ground: Ground) -> Faults:
     for where in each_effect(ground):
         entity, _, _, effect = where
         if not isinstance(effect.scope, OnThis) and target_field(ground, entity, effect)[0] is entity:
-            why = OVERRULED if effect.target == where[1].enum_field else ""
+            why = OVERRULED if effect.target == where[1].enum_field else idle(ground, where)
             yield _running(ground, where, "is lost when it leads back", run, why)
 
 

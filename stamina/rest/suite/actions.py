@@ -7,16 +7,17 @@ one set of objects shows a whole edge. What must come back is predicted by :mod:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import attrs
 
 from stamina.errors import BenchmarkFault
 from stamina.rest import testdata, witness
-from stamina.rest.expressions import Comparison, Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, SetTo, Subject
+from stamina.rest.expressions import Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, SetTo, Subject
 from stamina.rest.schema import EnumType, Field, ReferenceListType
 from stamina.rest.semantics import view
-from stamina.rest.suite.kit import Kit, Kits, Object, case, missing, target_name
-from stamina.rest.suite.misreadings import Choice, Misreading, fewest, negated
+from stamina.rest.suite.kit import Kit, Kits, case, missing, target_name
+from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
 from stamina.rest.suite.variants import around, extremes, with_items, with_null, with_reference
 from stamina.rest.worlds import World
@@ -169,24 +170,28 @@ def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
     """The scene with a twin of the acting object, and for each entity that it reaches an object that it does not refer to."""
     acting = actors.kit.entity.name
     for entity, objects in list(scene.store.items()):
-        model = objects[scene.acting] if entity == acting else next(iter(objects.values()), None) or _unwritten(actors, entity)
-        if model is not None:
-            scene = scene.changed(entity, "bystander", {**model, "id": "bystander"})
+        model = objects[scene.acting] if entity == acting else next(iter(objects.values()), None)
+        scene = _with_first(actors, scene, entity) if model is None else scene.changed(entity, _BYSTANDER, {**model, "id": _BYSTANDER})
     return scene
 
 
-def _unwritten(actors: Actors, entity: str) -> Object | None:
-    """An object on which each effect on objects of this entity would show; None where there is no such effect."""
+_BYSTANDER: Final = "bystander"
+
+
+def _with_first(actors: Actors, scene: Scene, entity: str) -> Scene:
+    """The scene with an object of an entity that has none, on which each effect on objects of that entity would show, if there is one."""
     kit, own = actors.kits.by_name[entity], actors.kit.entity
-    found = kit.stored(kit.full("bystander", 1))
-    written = False
     for effect in actors.action.effects:
-        if not isinstance(effect.scope, OnThis) and target_name(own.field(effect.scope.field)) == entity:
-            written = True
-            field = kit.entity.field(effect.target)
-            if isinstance(effect.assignment, SetTo) and testdata.is_plain(field):
-                found[field.name] = testdata.different(field, kit.number + 1, effect.assignment.value)
-    return found if written else None
+        if isinstance(effect.scope, OnThis) or target_name(own.field(effect.scope.field)) != entity:
+            continue
+        if _BYSTANDER not in scene.store[entity]:
+            scene = scene.changed(entity, _BYSTANDER, kit.stored(kit.full(_BYSTANDER, 1)))
+        field = kit.entity.field(effect.target)
+        if isinstance(effect.assignment, SetTo) and testdata.is_plain(field):
+            scene = scene.changed(entity, _BYSTANDER, {field.name: testdata.different(field, kit.number + 1, effect.assignment.value)})
+        elif isinstance(effect.assignment, SetTo):
+            scene = _referring(actors, scene, (entity, _BYSTANDER), field)
+    return scene
 
 
 def _states(actors: Actors, scene: Scene) -> Case:
@@ -291,16 +296,17 @@ def _fewest(actors: Actors, scenes: list[Scene], index: int) -> Choice:
 def _searched(actors: Actors, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
     """Scenes in which a condition and a misreading of it differ, looked for as a whole: moving one operand alone upset another condition."""
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
-    condition = action.conditions[index]
     worlds: list[World | None] = []
-    wrongs = [each.condition for each in hidden if each.condition is not None]
-    if any(isinstance(wrong, Comparison) and isinstance(condition, Comparison) and wrong.left == condition.left for wrong in wrongs):
-        worlds += [trial.world for trial in witness.boundary(state, entity, action, index)]
-    for wrong in wrongs:
-        if not isinstance(wrong, Comparison) or not isinstance(condition, Comparison) or wrong.left != condition.left:
+    edges: dict[int, None] = {}
+    for wrong in (each.condition for each in hidden if each.condition is not None):
+        edge = edge_of(action.conditions[index], wrong)
+        if edge is not None:
+            edges[edge] = None
+        else:
             holding = attrs.evolve(action, conditions=(*action.conditions, negated(wrong)))
             failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
             worlds.append(witness.succeeding(state, entity, holding) or witness.failing_only(state, entity, failing, index))
+    worlds += [trial.world for trial in witness.boundary(state, entity, action, index, edges)]
     for number, world in enumerate(worlds):
         yield from _scenes(actors, world, f"e{number}-", f"beside the edge of condition {index + 1}")
 

@@ -28,7 +28,7 @@ from stamina.rest.expressions import (
     Sum,
 )
 from stamina.rest.schema import Action
-from stamina.rest.semantics import View, is_met, value_of
+from stamina.rest.semantics import View, compare, is_met, value_of
 from stamina.rest.values import is_instant
 
 Reading: TypeAlias = Callable[[View], bool]
@@ -127,6 +127,18 @@ def _beside(value: Json) -> Iterator[Json]:
             moved = testdata.step_datetime(value, step)
             if moved is not None:
                 yield moved
+
+
+def edge_of(condition: Condition, wrong: Condition) -> int | None:
+    """How many steps above its right side the left side of a comparison lies where a reading differs that is off by a step or at equality; None for others."""
+    if not isinstance(condition, Comparison) or not isinstance(wrong, Comparison) or wrong.left != condition.left:
+        return None
+    moved = 0
+    if isinstance(condition.right, Literal) and isinstance(wrong.right, Literal):
+        here, there = condition.right.value, wrong.right.value
+        moved = 0 if here == there else 1 if compare(there, Comparator.GT, here) else -1
+    edges = (step for step in (-1, 0, 1) if compare(step, condition.comparator, 0) is not compare(step, wrong.comparator, moved))
+    return next(edges, None)
 
 
 def negated(condition: Condition) -> Condition:

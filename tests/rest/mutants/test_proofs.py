@@ -26,7 +26,7 @@ from stamina.rest.expressions import (
     Sum,
 )
 from stamina.rest.mutants import proofs
-from stamina.rest.schema import Action, Entity, EnumType, Field, IntegerType, ReferenceListType, ReferenceType
+from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType, ReferenceListType, ReferenceType
 from stamina.rest.semantics import Store, perform, refusal, view
 
 ACTION = Action("act", "state", ("on",), "off")
@@ -203,3 +203,20 @@ def test_what_is_compared_is_not_null_until_an_effect_clears_it() -> None:
     action = acting(Effect("a", SetTo(None)), Effect("b", SetTo(1)), conditions=(Comparison(FieldRef("a"), Comparator.NE, Literal(2)),))
     assert [sorted(proofs.never_null(action, index)) for index in (0, 1, 2)] == [["a"], [], ["b"]]
     assert sorted(proofs.always_null(action, 1)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "never"),
+    [
+        (FloatType(9.75, 10.0), 1.5, True),
+        (FloatType(9.75, 11.25), 1.5, False),
+        (FloatType(9.75, 11.25), -1.5, False),
+        (IntegerType(0, 3), -4, True),
+        (IntegerType(0, None), 4, False),
+        (IntegerType(None, 3), 4, False),
+    ],
+)
+def test_an_increment_that_leaves_the_bounds_from_everywhere_writes_nothing(kind: IntegerType | FloatType, amount: float, *, never: bool) -> None:
+    field = Field("b", kind, nullable=True)
+    assert bool(proofs.unwritable(field, Effect("b", IncrementBy(amount)))) is never
+    assert proofs.unwritable(field, Effect("b", SetTo(10.0))) == ""
