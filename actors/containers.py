@@ -74,7 +74,7 @@ async def prepare(engine: Engine, config: SandboxConfig, harnesses: Iterable[str
     images: dict[str, Dressed] = {}
     for harness in harnesses:
         image = await find_image(engine, harness, config.image)
-        check_arch(image, about.arch, config.image or image.tags[0])
+        check_arch(image, about.arch, config.image or image.name)
         images[harness] = Dressed(image, await _names(engine, image, user, cache))
     return Prepared(about, user, images, warden, _allowed(config, environment), tuple(user_mounts(config)))
 

@@ -87,6 +87,11 @@ class Image:
     created: str
     size: int
 
+    @property
+    def name(self) -> str:
+        """A tag, or the id where there is none."""
+        return self.tags[0] if self.tags else self.id
+
 
 @attrs.frozen
 class Found:

@@ -72,7 +72,7 @@ async def built(engine: Engine, wanted: Recipe) -> Image:
     found = await engine.images(f"{IMAGE}={wanted.name}")
     current = [image for image in found if image.labels.get(RECIPE) == wanted.digest]
     if current:
-        return current[0]
+        return next((image for image in current if image.tags), current[0])  # a build that is made again leaves its first image without a name
     problem = "is of another version of stamina" if found else "is not built"
     raise InputError(f"the image for {wanted.name} {problem}; run: {BUILD_IMAGES} {wanted.name}")
 
@@ -130,7 +130,7 @@ async def smoke(engine: Engine, image: Image, wanted: Recipe, tell: Tell) -> Non
     if code:
         await engine.remove_image(image.id)
         raise SandboxFault(f"image {wanted.name} is no good: {said.strip() or f'its smoke test ended with {code}'}")
-    tell(f"{image.tags[0] if image.tags else image.id} is ready")
+    tell(f"{image.name} is ready")
 
 
 async def warden_file(engine: Engine, folder: Path, arch: str) -> Path:
