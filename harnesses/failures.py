@@ -46,7 +46,7 @@ _CAUSES: Final = {Failure.PROVIDER: Cause.PROVIDER, Failure.STUCK: Cause.AGENT, 
 _SIGNS: Final = tuple(
     (failure, re.compile(pattern, re.IGNORECASE))
     for failure, pattern in (
-        (Failure.COMPACTION, r"compact\w* (?:failed|error)|failed to (?:compact|compress|summari[sz]e)|compress\w* failed|condens\w* (?:failed|error)"),
+        (Failure.COMPACTION, r"compact\w*[ ._-](?:failed|error)|failed to (?:compact|compress|summari[sz]e)|compress\w* failed|condens\w* (?:failed|error)"),
         (
             Failure.CONTEXT,
             r"context[ _-]?(?:length|window|limit|overflow)|ContextOverflow|prompt is too long|context is too large|ran out of room|maximum context",

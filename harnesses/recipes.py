@@ -25,6 +25,8 @@ CA_BUNDLE: Final = "ca-bundle.crt"
 _DOCKERFILE: Final = "Dockerfile"
 _SMOKE: Final = "smoke.sh"
 _WARDEN_FOLDER: Final = "warden"
+_RUNNERS: Final = {"mini-swe-agent": "mini_swe_runner", "openhands": "openhands_runner"}
+"""Images with a program of ours in them: a package beside this module, which goes into the build context under its own name."""
 
 
 @attrs.frozen
@@ -75,7 +77,14 @@ def recipe(name: str) -> Recipe:
     smoke = found.pop(_SMOKE, b"").decode()
     if name == BASE:
         return Recipe(name, {**found, **dict(_files(_images() / _WARDEN_FOLDER, f"{_WARDEN_FOLDER}/"))}, smoke)
-    return Recipe(name, found, smoke, recipe(BASE))
+    return Recipe(name, {**found, **_runner(name)}, smoke, recipe(BASE))
+
+
+def _runner(name: str) -> dict[str, bytes]:
+    if name not in _RUNNERS:
+        return {}
+    package = files("harnesses") / _RUNNERS[name]
+    return {f"{_RUNNERS[name]}/{entry.name}": entry.read_bytes() for entry in package.iterdir() if entry.name.endswith(".py")}
 
 
 def names() -> list[str]:

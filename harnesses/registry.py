@@ -28,7 +28,11 @@ BUILT_IN: Final = tuple(
         ("claude-code", "claude_code"),
         ("codex", "codex"),
         ("command", "command"),
+        ("gemini-cli", "gemini_cli"),
+        ("kimi", "kimi"),
+        ("mini-swe-agent", "mini_swe_agent"),
         ("opencode", "opencode"),
+        ("qwen-code", "qwen_code"),
     )
 )
 """Our own, one module each; the module's ``REGISTRATION`` is the entry."""

@@ -19,7 +19,7 @@ from harnesses.scripted_model.failing import OF_ANSWERS, Failing, Occasion
 from harnesses.scripted_model.ledger import Scenario, Served
 from harnesses.scripted_model.prompts import latest
 from harnesses.scripted_model.purpose import Purpose, purpose_of, side_answer
-from harnesses.scripted_model.shells import call, shell_of
+from harnesses.scripted_model.shells import call, closing, shell_of
 from harnesses.scripted_model.speech import SPEECHES, Speech
 from harnesses.scripted_model.speech.framing import error
 from stamina.config.model import ModelConfig
@@ -203,7 +203,8 @@ class ScriptedModel:
             shell = shell_of(conversation.tools)
             assert shell is not None, "work is what comes with a shell"
             return _complete(Answer(name, f"{move.text} {mark}", call(shell, move.command), count, model)), ""
-        return _complete(Answer(name, f"{move.text} {mark}", None, count, model)), move.trouble
+        last = closing(conversation)
+        return _complete(Answer(name, f"{move.text} {mark}", last, count, model)), move.trouble
 
     def _said(self, asked: Asked, speech: Speech, conversation: Conversation, answer: Answer, entry: Served) -> Said:
         if asked.stream and asked.framed:

@@ -12,8 +12,9 @@ from typing import Any, Final
 import attrs
 
 from harnesses.scripted_model.answer import ToolCall
-from harnesses.scripted_model.conversation import Tool
+from harnesses.scripted_model.conversation import Conversation, Role, Tool
 
+SUBMIT: Final = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 PURPOSE: Final = "Work on the server"
 """What a CLI that wants a description of each command is told."""
 
@@ -73,6 +74,13 @@ def call(tool: Tool, command: str) -> ToolCall:
     arguments |= {name: value for name, value in shell.extra.items() if name in properties}
     arguments |= {name: filled(properties.get(name, {})) for name in _required(tool) if name not in arguments}
     return ToolCall(tool.name, json.dumps(arguments))
+
+
+def closing(conversation: Conversation) -> ToolCall | None:
+    """The call that ends the work, for CLIs that are told so by a command (mini-swe-agent says which); None where the last word does."""
+    shell = shell_of(conversation.tools)
+    told = shell is not None and any(SUBMIT in turn.text for turn in conversation.turns if turn.role is Role.USER)
+    return call(shell, SUBMIT) if shell is not None and told else None
 
 
 def _fitting(schema: Mapping[str, Any], command: str, shell: Shell) -> Any:

@@ -1,0 +1,131 @@
+"""What the adapters make of output that the real CLIs wrote (tests/harnesses/output), whole and damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from harnesses.failures import Failure
+from harnesses.harness import CallReport
+from harnesses.trajectory import Message, Note, ToolCall, ToolResult
+from tests.harnesses.cli_lab import read, steps
+
+OUTPUT = Path(__file__).parent / "output"
+
+
+@attrs.frozen
+class Sample:
+    """Attributes: said is the agent's last message; session is what the output says, None where it says none."""
+
+    harness: str
+    said: str
+    session: str | None
+    shell: str
+    command: str
+
+    @property
+    def output(self) -> bytes:
+        return (OUTPUT / f"{self.harness}.jsonl").read_bytes()
+
+
+SAMPLES = [
+    Sample("gemini-cli", 'DONE {"name": "run_shell_command", "response"', "21111111-2222-4333-8444-555555555555", "run_shell_command", "echo hi > g; cat g"),
+    Sample("kimi", "DONE Wall time: 0.087 seconds 7 ", "session_df702627-617e-4e96-8fa8-297aa0668079", "Bash", "echo 7"),
+    Sample("qwen-code", "DONE Command: echo three Directory: (root) Ou", "11111111-2222-4333-8444-555555555555", "run_shell_command", "echo three"),
+]
+"""Runs with one command."""
+
+samples = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.harness)
+
+
+def file(name: str) -> bytes:
+    return (OUTPUT / name).read_bytes()
+
+
+def parts(report: CallReport, kind: type[Any]) -> list[Any]:
+    return [step for step in report.steps[1:] if isinstance(step, kind)]
+
+
+@samples
+def test_a_run(tmp_path: Path, sample: Sample) -> None:
+    report = read(sample.harness, tmp_path, sample.output)
+    assert (report.completed, report.detail, report.session, report.unknown, report.flaws) == (True, "", sample.session, {}, {})
+    (call,), (result,) = parts(report, ToolCall), parts(report, ToolResult)
+    assert (call.name, call.arguments["command"]) == (sample.shell, sample.command)
+    assert call.id == result.id
+    assert parts(report, Message)[-1].text == sample.said
+
+
+@samples
+def test_output_that_ends_anywhere_is_no_completed_run(tmp_path: Path, sample: Sample) -> None:
+    """Exit code 0 or not: without its last event nothing says that it had finished."""
+    last = sample.output.rstrip().rfind(b"\n")
+    for length in range(0, last, 97):
+        assert not read(sample.harness, tmp_path, sample.output[:length]).completed
+    assert not read(sample.harness, tmp_path, sample.output[: last + 20]).completed
+
+
+@samples
+def test_noise_between_the_lines_is_counted_and_harms_nothing(tmp_path: Path, sample: Sample) -> None:
+    noise = [b"\xff\xfe no UTF-8", b"plain text", b'{"half', b"[1]", b'{"type": "brand_new", "role": "brand_new", "x": 1}', b'{"type": 7}', b"{}"]
+    lines = sample.output.splitlines()
+    out = b"\n".join(piece for line in lines for piece in (*noise, line)) + b"\n"
+    report = read(sample.harness, tmp_path, out)
+    assert (report.completed, report.session) == (True, sample.session)
+    assert report.flaws["text"] == 4 * len(lines)
+    assert sum(report.unknown.values()) == 3 * len(lines)
+
+
+@samples
+def test_known_events_of_another_shape_are_unknown_ones(tmp_path: Path, sample: Sample) -> None:
+    """Each value of each event in turn is of another type."""
+    events = [json.loads(line) for line in sample.output.splitlines()]
+    for index, event in enumerate(events):
+        for key in event:
+            changed = [*events[:index], {**event, key: [None, {"x": 1}]}, *events[index + 1 :]]
+            read(sample.harness, tmp_path, b"".join(json.dumps(each).encode() + b"\n" for each in changed))
+
+
+@samples
+def test_a_line_of_fifty_megabytes_is_read(tmp_path: Path, sample: Sample) -> None:
+    wanted = json.dumps(parts(read(sample.harness, tmp_path, sample.output), Message)[-1].text)[1:-1].encode()
+    report = read(sample.harness, tmp_path, sample.output.replace(wanted, b"x" * (50 << 20)))
+    assert report.completed
+    assert parts(report, Message)[-1].text.endswith(f"({50 << 20} characters)")
+
+
+@samples
+def test_a_session_that_changes_is_followed(tmp_path: Path, sample: Sample) -> None:
+    report = read(sample.harness, tmp_path, sample.output, session="another")
+    assert report.session == sample.session
+    assert any("asked to continue session another" in step.detail for step in parts(report, Note))
+
+
+@pytest.mark.parametrize(
+    ("harness", "out", "err", "exit_code", "failure"),
+    [
+        ("gemini-cli", "gemini-cli-401.jsonl", None, 145, Failure.PROVIDER),
+        ("gemini-cli", None, "gemini-cli-lost.stderr", 42, Failure.SESSION),
+        ("kimi", None, "kimi-401.stderr", 1, Failure.PROVIDER),
+        ("kimi", None, "kimi-lost.stderr", 1, Failure.SESSION),
+        ("kimi", None, "kimi-compaction.stderr", 1, Failure.COMPACTION),
+        ("qwen-code", "qwen-code-401.jsonl", None, 1, Failure.PROVIDER),
+    ],
+)
+def test_a_failure(tmp_path: Path, harness: str, out: str | None, err: str | None, exit_code: int, failure: Failure) -> None:
+    report = read(harness, tmp_path, file(out) if out else b"", file(err) if err else b"", {"exit_code": exit_code}, session="s")
+    assert (report.completed, report.failure, report.session is None) == (False, failure, failure is Failure.SESSION)
+    assert report.detail.count("\n") == 0
+
+
+@pytest.mark.parametrize("harness", ["gemini-cli", "kimi", "qwen-code"])
+def test_a_call_that_was_killed(tmp_path: Path, harness: str) -> None:
+    """In the middle of its first command; whoever tells the session at the start can go on with it."""
+    report = read(harness, tmp_path, file(f"{harness}-killed.jsonl"), end={"exit_code": None, "signal": 9})
+    assert (report.completed, report.failure) == (False, Failure.SELF_KILL)
+    assert (report.session is None) == (harness == "kimi")
+    assert [kind for kind, *_ in steps(report) if kind == "ToolResult"] == []
