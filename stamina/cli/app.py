@@ -21,6 +21,7 @@ from stamina.cli.schema import schema
 from stamina.cli.serve import serve
 from stamina.cli.status import status
 from stamina.cli.tail import tail
+from stamina.cli.trajectories import trajectories
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -32,7 +33,7 @@ def cli() -> None:
     """
 
 
-for verb in (run, resume, status, tail, report, check, serve, gateway, scenarios, schema, images, gc, doctor):
+for verb in (run, resume, status, tail, report, trajectories, check, serve, gateway, scenarios, schema, images, gc, doctor):
     cli.add_command(verb)
 
 
