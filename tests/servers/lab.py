@@ -53,7 +53,7 @@ async def failures(root: Path, suite: Suite) -> list[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # One build cache for all: newer versions of Go compile their own library into it.
     sandbox = ProcessSandbox(root, PORTS, env={"PATH": path, "GOCACHE": str(root.parent / "go-cache")})
-    async with sandbox.serve(limits=ServerLimits(start=60.0), log=root / "server.log") as server:
+    async with sandbox.serve(limits=ServerLimits(start=180.0), log=root / "server.log") as server:
         if not isinstance(server, Server):
             return [f"{server.reason}: {server.log}"]
         verdict = await run_suite(suite, (server.host, server.port), TesterLimits())
