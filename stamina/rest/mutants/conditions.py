@@ -27,7 +27,7 @@ from stamina.rest.mutants.acting import Acting, action_fault, altered, each_acti
 from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, never_empty, never_null
+from stamina.rest.mutants.proofs import NEVER_NULL, at_most_one, never_empty, never_equal, never_null
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Refusal, View, is_met, value_of
 from stamina.rest.testdata import UNIT, step_datetime
@@ -115,7 +115,14 @@ def _inner(ground: Ground, detail: str, change: Callable[[Comparison | NullCheck
             yield _with_condition(ground, where, detail, attrs.evolve(condition, condition=new))
         else:
             fault = _with_condition(ground, where, detail, new)
-            yield attrs.evolve(fault, prove=partial(no_difference, *where[:3], new)) if isinstance(new, Comparison) else fault
+            yield attrs.evolve(fault, prove=partial(_no_edge, *where[:3], new)) if isinstance(new, Comparison) else fault
+
+
+def _no_edge(entity: Entity, action: Action, index: int, wrong: Comparison) -> str:
+    """Why a comparison that is wrong at its edge alone cannot be told from the right one."""
+    right = action.conditions[index]
+    at_equality = isinstance(right, Comparison) and AT_EQUALITY.get(right.comparator) is wrong.comparator
+    return (never_equal(action, index) if at_equality else "") or no_difference(entity, action, index, wrong)
 
 
 def _negated(condition: Comparison | NullCheck) -> Comparison | NullCheck:
@@ -285,7 +292,8 @@ def first_item_only(ground: Ground) -> Faults:
                 return all(is_met(each, first if each is mine else seen) for each in action.conditions)
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
-            yield action_fault(entity, action, f"condition {index + 1} looks at one object", build)
+            why = at_most_one(action, condition.list_field)
+            yield action_fault(entity, action, f"condition {index + 1} looks at one object", build, why)
 
 
 OPERATORS: Final = (

@@ -8,7 +8,7 @@ left out, so that a difference may be found where there is none, but none is mis
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -16,7 +16,7 @@ from stamina.rest.expressions import Arithmetic, ArithmeticOperator, Comparison,
 from stamina.rest.schema import Action, Entity, Field, FloatType, IntegerType
 from stamina.rest.semantics import Object, View, is_met
 
-MANY: Final = 20_000
+MANY: Final = 150_000
 """Values that are gone through at most."""
 _LARGEST: Final = 2**31 - 1
 
@@ -37,7 +37,7 @@ def no_difference(entity: Entity, action: Action, index: int, wrong: Comparison)
     fields = [entity.field(name) for name in names]
     others = [each for number, each in enumerate(action.conditions) if number != index and set(_names(each)) and set(_names(each)) <= set(names)]
     for walked, solved in ((fields[0], fields[-1]), (fields[-1], fields[0])):
-        values = _all_values(walked) if len(names) == 2 else [0]
+        values: Sequence[float] | None = _all_values(walked) if len(names) == 2 else [0]
         if values is not None:
             found = any(_differs(each, right, wrong, others) for value in values for each in _around(walked, solved, value, right))
             return "" if found else NO_VALUES
@@ -66,10 +66,15 @@ def _operand_names(operand: Operand | Literal) -> Iterator[str]:
             yield ""
 
 
-def _all_values(field: Field) -> range | None:
-    if isinstance(field.type, IntegerType) and field.type.minimum is not None and field.type.maximum is not None:
-        return range(field.type.minimum, field.type.maximum + 1) if field.type.maximum - field.type.minimum < MANY else None
-    return None
+def _all_values(field: Field) -> Sequence[float] | None:
+    """The values of a number with two bounds, None where there are too many; floats are multiples of 1/1024 in tests (V8)."""
+    kind = field.type
+    if not isinstance(kind, IntegerType | FloatType) or kind.minimum is None or kind.maximum is None:
+        return None
+    if isinstance(kind, IntegerType):
+        return range(kind.minimum, kind.maximum + 1) if kind.maximum - kind.minimum < MANY else None
+    first, last = math.ceil(kind.minimum * 1024), math.floor(kind.maximum * 1024)
+    return [unit / 1024 for unit in range(first, last + 1)] if last - first < MANY else None
 
 
 def _differs(this: Object, right: Comparison, wrong: Comparison, others: list[Condition]) -> bool:
@@ -77,7 +82,7 @@ def _differs(this: Object, right: Comparison, wrong: Comparison, others: list[Co
     return is_met(right, seen) is not is_met(wrong, seen) and all(is_met(each, seen) for each in others)
 
 
-def _around(walked: Field, solved: Field, value: int, condition: Comparison) -> Iterator[Object]:
+def _around(walked: Field, solved: Field, value: float, condition: Comparison) -> Iterator[Object]:
     """Objects in which one field has the value and the other lies on the edge or beside it."""
     assert isinstance(condition.right, Literal)
     if isinstance(condition.right.value, str | bool):
@@ -93,17 +98,17 @@ def _around(walked: Field, solved: Field, value: int, condition: Comparison) -> 
             yield {walked.name: value, solved.name: found}
 
 
-def _edge(left: Operand, walked: str, value: int, goal: Fraction) -> Fraction | None:
+def _edge(left: Operand, walked: str, value: float, goal: Fraction) -> Fraction | None:
     """Where the other operand makes both sides equal."""
     match left:
         case FieldRef():
             return goal
         case Arithmetic(one, ArithmeticOperator.ADD, _):
-            return goal - value
+            return goal - Fraction(value)
         case Arithmetic(one, ArithmeticOperator.SUBTRACT, _):
-            return value - goal if one.field == walked else goal + value
+            return Fraction(value) - goal if one.field == walked else goal + Fraction(value)
         case Arithmetic(_, ArithmeticOperator.MULTIPLY, _):
-            return goal / value if value else None
+            return goal / Fraction(value) if value else None
         case _:
             return None
 

@@ -47,6 +47,8 @@ NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
 AT_TARGET: Final = "B1: the action is refused only where its enum field stands at the target already, if anywhere"
 NEVER_REFUSED: Final = "B1: the action has no conditions and can start from every value that its enum field can have"
 OUT_OF_BOUNDS: Final = "B4: from no value of {} does the result stay inside the bounds, so tests let the effect meet null alone, and then it does nothing"
+AT_MOST_ONE: Final = "B2: condition {} does not hold when {} has more than one object"
+NEVER_EQUAL: Final = "B2: condition {} does not hold when the two fields are equal"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
@@ -160,6 +162,29 @@ def never_empty(action: Action, list_field: str) -> str:
                 return NEVER_EMPTY.format(number, f"this.{list_field}")
             case _:
                 pass
+    return ""
+
+
+def at_most_one(action: Action, list_field: str) -> str:
+    """Why the acting object's list has no second object when the action is taken."""
+    for number, each in enumerate(action.conditions, 1):
+        match each:
+            case Comparison(Count(name), comparator, Literal(int() as value)) if name == list_field:
+                if not any(compare(size, comparator, value) for size in (2, 3, max(value, 2), max(value + 1, 2))):
+                    return AT_MOST_ONE.format(number, f"this.{list_field}")
+            case _:
+                pass
+    return ""
+
+
+def never_equal(action: Action, index: int) -> str:
+    """Why the two sides of a comparison of fields are never equal when all other conditions hold."""
+    mine = action.conditions[index]
+    if not isinstance(mine, Comparison) or not isinstance(mine.left, FieldRef) or not isinstance(mine.right, FieldRef):
+        return ""
+    for number, each in enumerate(action.conditions, 1):
+        if number - 1 != index and isinstance(each, Comparison) and {each.left, each.right} == {mine.left, mine.right} and not compare(0, each.comparator, 0):
+            return NEVER_EQUAL.format(number)
     return ""
 
 

@@ -24,7 +24,7 @@ from stamina.rest.mutants.acting import Acting, action_fault, each_action
 from stamina.rest.mutants.effects import Where, each_effect, idle, target_field
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
+from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, at_most_one, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
 from stamina.rest.resources import Resource
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Object, Refusal, View, assign, run_effects, value_of, written
@@ -68,7 +68,7 @@ def for_each_first_only(ground: Ground) -> Faults:
 
     for where in each_effect(ground):
         if isinstance(where[3].scope, OnEach):
-            yield _running(ground, where, "writes the first object alone", run, idle(ground, where))
+            yield _running(ground, where, "writes the first object alone", run, at_most_one(where[1], where[3].scope.field) or idle(ground, where))
 
 
 @operator("for-each-last-missed", "B3")

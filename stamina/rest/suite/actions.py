@@ -19,7 +19,7 @@ from stamina.rest.semantics import view
 from stamina.rest.suite.kit import Kit, Kits, case, missing, target_name
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
-from stamina.rest.suite.variants import around, extremes, with_items, with_null, with_reference
+from stamina.rest.suite.variants import around, extremes, products, with_items, with_null, with_reference
 from stamina.rest.worlds import World
 from stamina.suite import Case, Step
 
@@ -153,14 +153,23 @@ def _subjects(actors: Actors, scene: Scene, effect: Effect) -> tuple[str, list[s
 
 
 def _with_far_others(actors: Actors, scene: Scene) -> Scene:
-    """The scene in which the other objects hold low and high values by turns in what the action does not mention: a condition on items that was removed."""
-    mentioned = {(entity, name) for entity, _, name in scene.pinned}
+    """The scene in which the other objects hold low and high values by turns, and references, in what the action does not mention of them.
+
+    A condition or an effect on them that was removed shows there.
+    """
+    here = (actors.kit.entity.name, scene.acting)
+    mentioned = {(entity, name) for entity, key, name in scene.pinned if (entity, key) != here}
     for entity, objects in scene.store.items():
         kit = actors.kits.by_name[entity]
         ends = {field.name: testdata.ends(field) for field in kit.plain if (entity, field.name) not in mentioned}
-        keys = [key for key in objects if (entity, key) != (actors.kit.entity.name, scene.acting)]
-        for number, key in enumerate(keys):
-            candidate = scene.changed(entity, key, {name: pair[number % 2] for name, pair in ends.items()})
+        links = [field for field in kit.references if (entity, field.name) not in mentioned]
+        for number, key in enumerate(key for key in objects if (entity, key) != here):
+            news = {name: pair[number % 2] for name, pair in ends.items()}
+            for field in links:
+                there = [each for each in scene.store.get(target_name(field), {}) if each not in (key, scene.acting)][:1]
+                if there and not objects[key][field.name]:
+                    news[field.name] = there if testdata.is_list(field) else there[0]
+            candidate = scene.changed(entity, key, news)
             if _accepted(actors, candidate):
                 scene = candidate
     return scene
@@ -169,8 +178,10 @@ def _with_far_others(actors: Actors, scene: Scene) -> Scene:
 def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
     """The scene with a twin of the acting object, and for each entity that it reaches an object that it does not refer to."""
     acting = actors.kit.entity.name
+    written = dict(_subjects(actors, scene, effect) for effect in actors.action.effects)
     for entity, objects in list(scene.store.items()):
-        model = objects[scene.acting] if entity == acting else next(iter(objects.values()), None)
+        keys = [scene.acting] if entity == acting else [*written.get(entity, ()), *objects]
+        model = objects[keys[0]] if keys else None
         scene = _with_first(actors, scene, entity) if model is None else scene.changed(entity, _BYSTANDER, {**model, "id": _BYSTANDER})
     return scene
 
@@ -278,7 +289,7 @@ def _telling(actors: Actors, good: Scene, bad: Scene, index: int) -> list[Scene]
         scenes += around(actors, condition, attrs.evolve(prefixed(good, actors.kits, "g-"), label="all conditions hold"))
         choice = _fewest(actors, scenes, index)
     if choice.hidden:
-        scenes += _searched(actors, index, choice.hidden)
+        scenes += _searched(actors, bad, index, choice.hidden)
         choice = _fewest(actors, scenes, index)
     return [scenes[position] for position in choice.positions]
 
@@ -293,7 +304,7 @@ def _fewest(actors: Actors, scenes: list[Scene], index: int) -> Choice:
     return fewest(actors.action, index, views, usable)
 
 
-def _searched(actors: Actors, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
+def _searched(actors: Actors, bad: Scene, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
     """Scenes in which a condition and a misreading of it differ, looked for as a whole: moving one operand alone upset another condition."""
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
     worlds: list[World | None] = []
@@ -306,6 +317,8 @@ def _searched(actors: Actors, index: int, hidden: list[Misreading]) -> Iterator[
             holding = attrs.evolve(action, conditions=(*action.conditions, negated(wrong)))
             failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
             worlds.append(witness.succeeding(state, entity, holding) or witness.failing_only(state, entity, failing, index))
+    for edge in edges:
+        yield from products(actors, action.conditions[index], bad, edge)
     worlds += [trial.world for trial in witness.boundary(state, entity, action, index, edges)]
     for number, world in enumerate(worlds):
         yield from _scenes(actors, world, f"e{number}-", f"beside the edge of condition {index + 1}")
@@ -317,7 +330,7 @@ def _special(actors: Actors, scene: Scene) -> Iterator[Case]:
     groups = (
         ("null_operand", f"The action {name} leaves a field as it is when an operand of its arithmetic is null.", ("B3",), _null_operands(actors, scene)),
         ("nothing_to_write", f"The action {name} skips effects whose reference is null or whose list is empty.", ("B3",), _nobody(actors, scene)),
-        ("refers_to_itself", f"The action {name} works on an object that refers to itself.", ("B3", "S7"), _own(actors)),
+        ("refers_to_itself", f"The action {name} works on an object that refers to itself.", ("B3", "S7"), _own(actors, scene)),
     )
     for kind, title, rules, scenes in groups:
         taken = _sorted_out(actors, scenes)[1]
@@ -358,13 +371,20 @@ def _nobody(actors: Actors, scene: Scene) -> Iterator[Scene]:
             yield with_items(actors, scene, scope.field, 0)
 
 
-def _own(actors: Actors) -> Iterator[Scene]:
+def _own(actors: Actors, rich: Scene) -> Iterator[Scene]:
+    """Scenes in which a reference or list leads back to the acting object: alone, or where that cannot be, with the others that the list holds."""
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
     used = dict.fromkeys(effect.scope.field for effect in action.effects if not isinstance(effect.scope, OnThis))
     for number, name in enumerate(used):
         label = f"{name} leads back to the acting object"
-        for scene in _scenes(actors, witness.own_reference(state, entity, action, name), f"o{number}-", label):
-            yield attrs.evolve(_enriched(actors, scene), label=label)
+        world = witness.own_reference(state, entity, action, name)
+        if world is not None:
+            yield attrs.evolve(_enriched(actors, scene_of(world, actors, f"o{number}-")), label=label)
+        elif actors.kits.target(entity.field(name)) is actors.kit:
+            before = rich.read(entity.name, rich.acting, name)
+            value = [*before, rich.acting] if isinstance(before, list) else rich.acting
+            scenes = (rich.changed(entity.name, rich.acting, {name: value, action.enum_field: each}, label) for each in action.from_values)
+            yield from [scene for scene in scenes if _accepted(actors, scene)][:1]
 
 
 def _scenes(actors: Actors, world: World | None, prefix: str, label: str) -> Iterator[Scene]:

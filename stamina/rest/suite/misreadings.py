@@ -96,7 +96,8 @@ def _others(condition: Condition) -> Iterator[Condition]:
     match condition:
         case Quantified(quantifier, _, inner):
             yield attrs.evolve(condition, quantifier=Quantifier.ALL if quantifier is Quantifier.ANY else Quantifier.ANY)
-            yield from (attrs.evolve(condition, condition=each) for each in _others(inner) if isinstance(each, Comparison | NullCheck))
+            inners = (negated(inner), *_others(inner))
+            yield from (attrs.evolve(condition, condition=each) for each in inners if isinstance(each, Comparison | NullCheck))
         case Comparison():
             yield from _other_comparisons(condition)
         case _:

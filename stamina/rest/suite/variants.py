@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import islice
 from typing import Final, TypeAlias
 
 import attrs
@@ -186,6 +188,44 @@ def _quotients(wanted: float, factor: float) -> tuple[float, ...]:
         return (whole,) if rest == 0 else (whole, whole + 1)
     units = math.floor(wanted / factor * 1024)
     return units / 1024, (units + 1) / 1024
+
+
+def products(actors: Actors, condition: Condition, scene: Scene, steps: int) -> Iterator[Scene]:
+    """Scenes in which a product lies exactly so many steps above the literal that it is compared with: few pairs of factors do, and moving one finds none."""
+    match condition:
+        case Comparison(Arithmetic(left, ArithmeticOperator.MULTIPLY, right), _, Literal(float() | int() as value)) if left != right:
+            entity = actors.kit.entity
+            fields = entity.field(left.field), entity.field(right.field)
+            for one, two in islice(_factors(*fields, value + steps * _step(*fields)), _PAIRS):
+                yield _set(scene, (entity.name, scene.acting), left.field, one).changed(entity.name, scene.acting, {right.field: two})
+
+
+_PAIRS: Final = 12
+_WALKED: Final = 60_000
+"""Multiples of the step on either side of zero that a factor without bounds is looked for among."""
+
+
+def _factors(one: Field, two: Field, wanted: float) -> Iterator[tuple[float, float]]:
+    """Pairs of values of two fields whose product is exact, the smallest factors first."""
+    scales = [1024 if isinstance(field.type, FloatType) else 1 for field in (one, two)]
+    total = Fraction(wanted) * scales[0] * scales[1]
+    if total.denominator != 1 or not total:
+        return
+    low, high = _units(one, scales[0])
+    for unit in sorted(range(max(low, -_WALKED), min(high, _WALKED) + 1), key=abs):
+        if unit and total.numerator % unit == 0:
+            other, (least, most) = total.numerator // unit, _units(two, scales[1])
+            if least <= other <= most:
+                yield (unit if scales[0] == 1 else unit / 1024), (other if scales[1] == 1 else other / 1024)
+
+
+def _units(field: Field, scale: int) -> tuple[int, int]:
+    assert isinstance(field.type, IntegerType | FloatType)
+    low, high = field.type.minimum, field.type.maximum
+    return -_FAR * scale if low is None else math.ceil(low * scale), _FAR * scale if high is None else math.floor(high * scale)
+
+
+_FAR: Final = 1_000_000
 
 
 def _around_sum(actors: Actors, scene: Scene, list_field: str, name: str, goal: float) -> Iterator[Scene]:
