@@ -123,6 +123,9 @@ class AnthropicCredentials:
     def _signed(self, client: Anthropic, headers: Headers) -> Headers:
         request = httpx.Request("POST", "https://anthropic.invalid", headers=list(headers))
         request.headers.update(client.auth_headers)
+        if client.api_key is not None and self._model.base_url is not None:
+            # The SDK sends keys as bearer tokens now; compatible endpoints may know the older header alone.
+            request.headers["x-api-key"] = client.api_key
         if client.custom_auth is not None:
             # The SDK's own client is another generation of httpx; the flow uses the headers alone, which both have.
             next(client.custom_auth.sync_auth_flow(cast(Any, request)))

@@ -21,6 +21,7 @@ from actors.gateway.gate import Gate, Tell
 from actors.gateway.http_client import HttpClient
 from actors.gateway.interfaces import Caller, Recorder, Upstream
 from actors.gateway.providers import provider
+from actors.gateway.proxies import proxy_secrets
 from actors.gateway.redact import Redactor
 from actors.gateway.replying import JSON, Reply
 from actors.gateway.requests import HttpRequest
@@ -42,6 +43,7 @@ SECRETS: Final = (
     *GEMINI_KEYS,
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_IDENTITY_TOKEN",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
     "AWS_ACCESS_KEY_ID",
@@ -108,7 +110,7 @@ class Gateway:
         self._desks: dict[str, Desk] = {}
         self.money = Money(Ledger(options.budget))
         self.redactor = options.redactor or Redactor()
-        self.redactor.learn(secrets_of(options.models.values(), options.environment))
+        self.redactor.learn([*secrets_of(options.models.values(), options.environment), *proxy_secrets(options.environment)])
 
     def bind(self, host: str = "127.0.0.1", port: int = 0) -> str:
         """Listen on one more address, until the gateway ends; returns its base URL. Raises HostFault.
@@ -199,7 +201,7 @@ def secrets_of(models: Iterable[ModelConfig], environment: Mapping[str, str]) ->
 @asynccontextmanager
 async def gateway(options: Options) -> AsyncIterator[Gateway]:
     """A gateway for the length of the block. Requests that are under way when it ends are cut off; whoever uses it ends its agents first."""
-    client = HttpClient()
+    client = HttpClient(options.environment)
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         try:

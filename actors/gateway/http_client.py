@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import urlsplit
@@ -17,7 +17,9 @@ import trio
 
 from actors.gateway.answers import AnswerReader
 from actors.gateway.interfaces import Headers, UpstreamFailed
+from actors.gateway.proxies import Proxy, proxy_for
 from actors.gateway.sockets import Wire, dial, reason
+from stamina.errors import InputError
 
 KEPT_SECONDS: Final = 45.0
 """How long a connection is kept unused. Load balancers close theirs after a minute, as a rule."""
@@ -48,10 +50,14 @@ class Outgoing:
     headers: Headers
     body: bytes
 
-    def encode(self, origin: Origin) -> bytes:
-        """Its bytes. Raises UpstreamFailed for a header that would break out of its line."""
-        head = [f"{self.method} {self.target} HTTP/1.1", f"host: {origin.authority}", f"content-length: {len(self.body)}", "accept-encoding: identity"]
-        head += [f"{name}: {value}" for name, value in self.headers]
+    def encode(self, origin: Origin, proxy: Proxy | None = None) -> bytes:
+        """Its bytes; a proxy that makes no tunnel is told the whole address. Raises UpstreamFailed for a header that would break out of its line."""
+        target, own = self.target, self.headers
+        if proxy is not None:
+            target = f"http://{origin.authority}{target}"
+            own = (*own, ("proxy-authorization", proxy.authorization)) if proxy.authorization is not None else own
+        head = [f"{self.method} {target} HTTP/1.1", f"host: {origin.authority}", f"content-length: {len(self.body)}", "accept-encoding: identity"]
+        head += [f"{name}: {value}" for name, value in own]
         if any("\r" in line or "\n" in line for line in head):
             raise UpstreamFailed("a header of the request has a line break")
         return "\r\n".join(head).encode("latin-1", "replace") + b"\r\n\r\n" + self.body
@@ -94,17 +100,23 @@ class HttpClient:
     """Asks any origin.
 
     Args:
-        tls: for https; the system's trust by default.
+        environment: names proxies.
+        tls: for https; the system's trust by default, which ``SSL_CERT_FILE`` may replace.
     """
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str], tls: ssl.SSLContext | None = None) -> None:
+        self._environment = environment
         self._tls = tls
         self._kept: dict[Origin, list[tuple[float, Wire]]] = {}
 
     @asynccontextmanager
     async def open(self, origin: Origin, outgoing: Outgoing) -> AsyncIterator[HttpAnswer]:
         """Send and wait for the head of the answer. Raises UpstreamFailed."""
-        wire, reader = await self._asked(origin, outgoing.encode(origin))
+        try:
+            proxy = proxy_for(origin.tls, origin.host, origin.port, self._environment)
+        except InputError as error:
+            raise NotConnected(str(error)) from error
+        wire, reader = await self._asked(origin, proxy, outgoing.encode(origin, None if origin.tls else proxy))
         try:
             yield HttpAnswer(wire, reader)
         finally:
@@ -121,7 +133,7 @@ class HttpClient:
                 wire.close()
         self._kept.clear()
 
-    async def _asked(self, origin: Origin, message: bytes) -> tuple[Wire, AnswerReader]:
+    async def _asked(self, origin: Origin, proxy: Proxy | None, message: bytes) -> tuple[Wire, AnswerReader]:
         """On a kept connection, if there is one; when that meets its end without one byte of an answer, on a fresh one: the server had closed it."""
         kept = self._take(origin)
         if kept is not None:
@@ -131,7 +143,7 @@ class HttpClient:
             except UpstreamFailed:
                 if reader.received:
                     raise
-        return await self._exchange(await self._dial(origin), AnswerReader(), message)
+        return await self._exchange(await self._dial(origin, proxy), AnswerReader(), message)
 
     async def _exchange(self, wire: Wire, reader: AnswerReader, message: bytes) -> tuple[Wire, AnswerReader]:
         try:
@@ -143,13 +155,13 @@ class HttpClient:
             raise
         return wire, reader
 
-    async def _dial(self, origin: Origin) -> Wire:
+    async def _dial(self, origin: Origin, proxy: Proxy | None) -> Wire:
         try:
-            return await dial(origin.host, origin.port, self._context() if origin.tls else None)
+            return await dial(origin.host, origin.port, self._context() if origin.tls else None, proxy)
         except (OSError, ExceptionGroup) as error:
             first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
             why = reason(first) if isinstance(first, OSError) else str(first)
-            raise NotConnected(f"cannot connect to {origin.authority}: {why}") from error
+            raise NotConnected(f"cannot connect to {origin.authority}{f' through {proxy.shown}' if proxy else ''}: {why}") from error
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:

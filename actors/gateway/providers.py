@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -12,6 +12,7 @@ import attrs
 from actors.gateway.credentials import AnthropicCredentials, Credentials, Environment, Learn, gemini_key, openai_key, untold
 from actors.gateway.http_client import HttpClient, Outgoing, split_url
 from actors.gateway.interfaces import Upstream, UpstreamRequest, UpstreamResponse
+from actors.gateway.proxies import proxy_for
 from stamina.config.model import ModelConfig, Provider
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
@@ -71,6 +72,23 @@ def provider(model: ModelConfig, client: HttpClient, environment: Environment = 
             return BedrockUpstream(model, client, environment, learn)
         case Provider.SCRIPTED:
             raise ValueError(f"model {model.name} is scripted")
+
+
+def check_proxies(models: Iterable[ModelConfig], environment: Environment) -> None:
+    """Raises InputError when a provider could only be reached through a proxy of a kind that is not spoken."""
+    for model in models:
+        usual = _USUAL.get(model.provider)
+        if usual is not None:
+            origin, _ = split_url(_base(model, usual))
+            proxy_for(origin.tls, origin.host, origin.port, environment)
+
+
+_USUAL: Final[Mapping[Provider, str]] = {
+    Provider.OPENAI: OPENAI_URL,
+    Provider.ANTHROPIC: ANTHROPIC_URL,
+    Provider.GEMINI: GEMINI_URL,
+    Provider.BEDROCK: "https://bedrock-runtime.amazonaws.com",
+}
 
 
 def _base(model: ModelConfig, usual: str) -> str:

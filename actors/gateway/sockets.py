@@ -15,6 +15,8 @@ from typing import Protocol as Interface
 
 import trio
 
+from actors.gateway.proxies import HEAD_BYTES, Proxy
+
 READ_BYTES: Final = 64 * 1024
 CONNECT_SECONDS: Final = 20.0
 
@@ -138,16 +140,37 @@ class TlsWire:
         self._stream.transport_stream.socket.close()
 
 
-async def dial(host: str, port: int, tls: ssl.SSLContext | None) -> Wire:
-    """Connect. Raises OSError, in words that a person understands."""
+async def dial(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy | None = None) -> Wire:
+    """Connect, through a proxy's tunnel when TLS goes through one. Raises OSError, in words that a person understands."""
     with trio.move_on_after(CONNECT_SECONDS):
-        stream = await trio.open_tcp_stream(host, port)
+        near = (host, port) if proxy is None else (proxy.host, proxy.port)
+        stream = await trio.open_tcp_stream(*near)
         try:
+            if proxy is not None and tls is not None:
+                await _tunnel(stream, proxy.connect(f"[{host}]:{port}" if ":" in host else f"{host}:{port}"))
             return await _wrapped(stream, host, tls)
         except BaseException:
             stream.socket.close()
             raise
     raise TimeoutError(errno.ETIMEDOUT, f"no connection within {CONNECT_SECONDS:g} s")
+
+
+async def _tunnel(stream: trio.SocketStream, asking: bytes) -> None:
+    """Have a proxy connect; what it says before its empty line is its answer, and nothing may follow before we speak."""
+    head = b""
+    try:
+        await stream.send_all(asking)
+        while b"\r\n\r\n" not in head:
+            data = await stream.receive_some(READ_BYTES)
+            head += data
+            if not data or len(head) > HEAD_BYTES:
+                raise ConnectionError("the proxy's answer is no HTTP")
+    except trio.BrokenResourceError as error:
+        raise ConnectionResetError(errno.ECONNRESET, "the proxy broke the connection") from error
+    line = head.partition(b"\r\n")[0].decode("latin-1")
+    version, _, status = line.partition(" ")
+    if not version.startswith("HTTP/1.") or not status.startswith("2"):
+        raise ConnectionError(f"the proxy refuses: {line[:100]!r}")
 
 
 async def _wrapped(stream: trio.SocketStream, host: str, tls: ssl.SSLContext | None) -> Wire:

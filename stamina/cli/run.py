@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import attrs
 import click
 from rich.console import Console
 
+from actors.gateway.providers import check_proxies
 from actors.permits import FLOOR, look
 from actors.sweep import SweepEnd
 from harnesses.registry import HARNESSES
@@ -63,11 +65,11 @@ def run(sweep: Path | None, *, checked: str | None, overrides: Sequence[str], ou
         raise click.UsageError("give a sweep file, such as sweeps/quickstart.toml")
     text = read_text(sweep)
     plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
-    folder = out or RUNS / (plan.sweep.name + ("-replay" if replay is not None else ""))
+    out = out or RUNS / (plan.sweep.name + ("-replay" if replay is not None else ""))
     if dry_run:
         _print_plan(plan, as_json=as_json)
-        return _told_obstacles(plan, folder.absolute(), replay)
-    return _play(plan, folder, resolved(text, overrides), replay=replay, as_json=as_json)
+        return _told_obstacles(plan, out.absolute(), replay)
+    return _play(plan, out, resolved(text, overrides), replay=replay, as_json=as_json)
 
 
 def _check_harness(harness: str, out: Path | None, overrides: Sequence[str], *, as_json: bool) -> int:
@@ -129,11 +131,16 @@ def _told_obstacles(plan: Plan, out: Path, replay: str | None) -> int:
 
 
 def _obstacles(plan: Plan, out: Path, replay: str | None) -> Iterator[str]:
+    try:
+        recorded = recorded_run(replay, plan)
+    except StaminaError as error:
+        yield str(error)
+        return
     checks: Sequence[Callable[[], None]] = (
-        (lambda: check_keys(plan.sweep, os.environ)) if replay is None else (lambda: None),
-        lambda: check_room(out),
-        lambda: check_place(plan),
-        lambda: _check_mixing(plan, out, replay),
+        partial(_check_keys, plan, recorded),
+        partial(check_room, out),
+        partial(check_place, plan),
+        partial(_check_mixing, plan, out, recorded),
     )
     for check in checks:
         try:
@@ -142,10 +149,16 @@ def _obstacles(plan: Plan, out: Path, replay: str | None) -> Iterator[str]:
             yield str(error)
 
 
-def _check_mixing(plan: Plan, out: Path, replay: str | None) -> None:
-    lock = lock_of(plan, replay_path(recorded_run(replay, plan), out))
+def _check_keys(plan: Plan, recorded: Run | None) -> None:
+    """What it takes to reach the models; a replay needs nothing."""
+    if recorded is None:
+        check_keys(plan.sweep, os.environ)
+        check_proxies([cell.model for cell in plan.cells if cell.model is not None], os.environ)
+
+
+def _check_mixing(plan: Plan, out: Path, recorded: Run | None) -> None:
     if (out / "lock.json").exists():
-        difference(Run.open(out).lock(), lock).check(str(out))
+        difference(Run.open(out).lock(), lock_of(plan, replay_path(recorded, out))).check(str(out))
     else:
         Run(out).check_free()
 
@@ -161,8 +174,7 @@ def check_room(out: Path) -> None:
 def _play(plan: Plan, out: Path, text: str, *, replay: str | None = None, resumed: bool = False, reopen: Sequence[Cause] = (), as_json: bool) -> int:
     """Everything that can be refused is refused before anything is made."""
     recorded = recorded_run(replay, plan, out if resumed else None)
-    if recorded is None:
-        check_keys(plan.sweep, os.environ)
+    _check_keys(plan, recorded)
     check_room(out.absolute())
     check_place(plan)
     out = out.absolute()  # processes of the run have working folders of their own
