@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
 
 import attrs
+import zstandard
 
 from actors.gateway.dialects import Route
 from actors.gateway.interfaces import Operation
@@ -86,6 +88,48 @@ def _name(text: str, at: int) -> tuple[str, int]:
     if text[at : at + 1] != ":":
         raise ValueError(f"expected a colon at character {at}")
     return name, _skip(text, at + 1)
+
+
+class UnknownCoding(ValueError):
+    """The body is in a content coding that is not undone."""
+
+
+def plain(body: bytes, coding: str | None, most: int) -> bytes:
+    """A body without its content coding, of at most so many bytes.
+
+    Raises ValueError, in words for whoever wrote the request; UnknownCoding for codings that are not known.
+    """
+    match (coding or "identity").strip().lower():
+        case "identity":
+            return body
+        case "gzip" | "x-gzip" | "deflate":
+            whole = _inflated(body, most)
+        case "zstd":
+            whole = _unzstd(body, most)
+        case other:
+            raise UnknownCoding(f"content coding {other[:40]!r} is not supported; send the body as it is, or with gzip, deflate or zstd")
+    if len(whole) > most:
+        raise ValueError(f"it is larger than {most >> 20} MiB when it is unpacked")
+    return whole
+
+
+def _inflated(body: bytes, most: int) -> bytes:
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        whole = unpacker.decompress(body, most + 1)
+    except zlib.error as error:
+        raise ValueError(f"it cannot be unpacked ({error})") from error
+    if len(whole) <= most and not unpacker.eof:
+        raise ValueError("it was cut short")
+    return whole
+
+
+def _unzstd(body: bytes, most: int) -> bytes:
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(body) as reader:
+            return reader.read(most + 1)
+    except zstandard.ZstdError as error:
+        raise ValueError(f"it cannot be unpacked ({error})") from error
 
 
 @attrs.frozen

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 import trio
 
-from actors.gateway.bodies import Prepared, UnknownModel, prepare
+from actors.gateway.bodies import Prepared, UnknownCoding, UnknownModel, plain, prepare
 from actors.gateway.desk import Desk
 from actors.gateway.dialects import Route, error_end
 from actors.gateway.events import Whole
@@ -34,7 +34,7 @@ from actors.gateway.judging import PATIENCE, PAUSE, TRIES, Failed, PassOn, Refus
 from actors.gateway.outage import Kind
 from actors.gateway.readers import StreamReader, message_of, parsed, usage_in
 from actors.gateway.replying import HungUp, Reply
-from actors.gateway.requests import HttpRequest
+from actors.gateway.requests import SIZES, HttpRequest
 from actors.gateway.seats import Seat
 from actors.gateway.targets import meaningful, target
 from stamina.usage import How, ModelRequest, Usage
@@ -96,9 +96,12 @@ class Exchange:
 
     async def _run(self) -> None:
         try:
-            prepared = prepare(self.route, self.request.body, self.desk.model, names=self.seat.names)
+            body = plain(self.request.body, self.request.header("content-encoding"), SIZES.body)
+            prepared = prepare(self.route, body, self.desk.model, names=self.seat.names)
         except UnknownModel as error:
             return await self._refuse(404, str(error))
+        except UnknownCoding as error:
+            return await self._refuse(415, str(error))
         except (ValueError, RecursionError) as error:
             return await self._refuse(400, f"the request's body cannot be used: {error}")
         caller = self.seat.caller

@@ -91,6 +91,11 @@ class RequestReader:
         """Whether nothing of a further request has come."""
         return self._in_head and not self._head and not self.ready
 
+    @property
+    def target(self) -> str:
+        """Of the request that is being read, as far as it has come."""
+        return self._target.decode("latin-1")
+
     def _begin(self) -> None:
         self._target = b""
         self._headers: list[tuple[str, str]] = []
@@ -133,7 +138,7 @@ class RequestReader:
         self.ready.append(
             HttpRequest(
                 parser.get_method().decode(),
-                self._target.decode("latin-1"),
+                self.target,
                 tuple(self._headers),
                 b"".join(self._body),
                 parser.should_keep_alive(),

@@ -92,7 +92,7 @@ async def _requests(wire: PlainWire, handler: Handler) -> None:
         try:
             request = await _next(wire, reader)
         except BadRequest as error:
-            await _refuse(wire, error)
+            await _refuse(wire, error, reader.target)
             return
         if request is None:
             return
@@ -134,9 +134,9 @@ async def _next(wire: PlainWire, reader: RequestReader) -> HttpRequest | None:
     return reader.ready.popleft()
 
 
-async def _refuse(wire: PlainWire, error: BadRequest) -> None:
+async def _refuse(wire: PlainWire, error: BadRequest, target: str) -> None:
     reply = Reply(wire, keep_alive=False)
-    await reply.error(guess(""), error.status, str(error))
+    await reply.error(guess(target), error.status, str(error))
     with trio.move_on_after(LINGER):
         while await wire.receive():
             pass

@@ -13,6 +13,7 @@ from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options
 from actors.gateway.gateway import gateway as serving
 from actors.gateway.interfaces import Caller
+from actors.gateway.providers import check_proxies
 from actors.gateway.scripted import scripted
 from harnesses.registry import HARNESSES
 from harnesses.scripted_model.ledger import Served
@@ -20,6 +21,7 @@ from stamina.cli.console import safe
 from stamina.config.load import check_keys, load
 from stamina.config.model import ModelConfig, Sweep
 from stamina.errors import InputError
+from stamina.pricing import price_of
 from stamina.protocols import SERVES
 from stamina.usage import ModelRequest
 
@@ -34,7 +36,13 @@ def gateway(config: Path, host: str, port: int) -> None:
     models = list(sweep.models.values())
     if not models:
         raise InputError(f"{config}: there is no [model.NAME] in it")
-    check_keys(sweep, os.environ)
+    unpriced = [model.name for model in models if sweep.budget.binds and price_of(model) is None]
+    if unpriced:
+        raise InputError(
+            f"{config}: there is a [budget], but no price is known for [model.{unpriced[0]}]: add price = {{ input = …, output = … }}, USD per million tokens"
+        )
+    check_keys(sweep, os.environ, unused=True)
+    check_proxies(models, os.environ)
     trio.run(_serve, sweep, models, host, port)
 
 

@@ -42,9 +42,10 @@ def parse(text: str, source: str, overrides: Sequence[str] = (), *, harnesses: M
     return _sweep(file, raw)
 
 
-def check_keys(sweep: Sweep, environment: Mapping[str, str]) -> None:
-    """Every ``api_key_env`` of a model in use names a variable that is set. Raises :class:`InputError`; only a real run needs this."""
+def check_keys(sweep: Sweep, environment: Mapping[str, str], *, unused: bool = False) -> None:
+    """Every ``api_key_env`` of a model in use (of all with ``unused``) names a variable that is set. Raises :class:`InputError`; only a real run needs this."""
     used = {agent.model for agent in sweep.agents} | {model for grid in sweep.vary for model in grid.get("model", ())}
+    used |= set(sweep.models) if unused else set()
     missing = [(model.name, model.api_key_env) for model in sweep.models.values() if model.name in used and model.api_key_env]
     lines = [f"[model.{name}] api_key_env: the variable {variable} is not set" for name, variable in missing if not environment.get(variable)]
     if lines:

@@ -126,9 +126,10 @@ def installed(folder: Path) -> Iterator[None]:
 
 @attrs.frozen
 class Asked:
-    """A request to the provider: how many there were before it, its headers and its body."""
+    """A request to the provider: how many there were before it, its path, headers and body."""
 
     number: int
+    path: str
     headers: dict[str, str]
     body: dict[str, Any]
 
@@ -163,7 +164,7 @@ def provider(answer: Callable[[Asked], Reply]) -> Iterator[tuple[int, list[Asked
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            request = Asked(len(asked), dict(self.headers), body)
+            request = Asked(len(asked), self.path, dict(self.headers), body)
             asked.append(request)
             reply = answer(request)
             self.send_response(reply.status)

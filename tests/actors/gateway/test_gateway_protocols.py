@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import zlib
 from typing import Any
@@ -10,10 +11,11 @@ import attrs
 import httpx
 import pytest
 import trio
+import zstandard
 
 from actors.gateway.requests import HttpRequest
 from stamina.usage import How, Usage
-from tests.actors.gateway.stub import CUT, ENVIRONMENT, HANG, bench, events, stream, whole
+from tests.actors.gateway.stub import CUT, ENVIRONMENT, HANG, PATHS, bench, events, stream, whole
 
 ANSWERS: dict[str, tuple[dict[str, Any], Usage]] = {
     "chat": (
@@ -245,6 +247,49 @@ async def test_requests_that_are_none_get_an_answer_and_the_end(data: bytes, sta
     async with bench(lambda request, n: whole(ANSWERS["chat"][0])) as gate:
         assert (await raw(gate, data)).startswith(b"HTTP/1.1 %d " % status)
         assert (await gate.ask()).status_code == 200
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_an_oversized_body_is_refused_in_the_agents_protocol(protocol: str) -> None:
+    """Before it has come."""
+    async with bench(lambda request, n: whole({}), protocol) as gate:
+        path = STREAM_PATH.get(protocol, PATHS[protocol])
+        answer = await raw(gate, f"POST {path} HTTP/1.1\r\ncontent-length: {1 << 30}\r\n\r\n".encode())
+    head, _, body = answer.partition(b"\r\n\r\n")
+    error = json.loads(body)["error"]
+    assert head.startswith(b"HTTP/1.1 413 ")
+    assert "larger than 64 MiB" in error["message"]
+    assert {"chat": "code", "responses": "code", "messages": "type", "gemini": "status"}[protocol] in error
+
+
+PLAIN = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi" * 100}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "status", "said"),
+    [
+        ("gzip", gzip.compress(PLAIN), 200, ""),
+        ("deflate", zlib.compress(PLAIN), 200, ""),
+        ("zstd", zstandard.compress(PLAIN), 200, ""),
+        ("gzip", gzip.compress(PLAIN)[:-20], 400, "cut short"),
+        ("gzip", PLAIN, 400, "cannot be unpacked"),
+        ("zstd", PLAIN, 400, "cannot be unpacked"),
+        ("gzip", gzip.compress(b" " * (65 << 20)), 400, "larger than 64 MiB when it is unpacked"),
+        ("br", PLAIN, 415, "'br' is not supported"),
+    ],
+)
+async def test_codings_of_requests_are_undone_or_refused(coding: str, body: bytes, status: int, said: str) -> None:
+    """The provider gets the body as it is."""
+    async with bench(lambda request, n: whole(ANSWERS["chat"][0])) as gate:
+        headers = {"x-api-key": gate.seat.token, "content-encoding": coding}
+        answer = await gate.client.post(gate.url + PATHS["chat"], content=body, headers=headers)
+    assert answer.status_code == status
+    if status == 200:
+        assert json.loads(gate.stub.asked[0].body)["messages"] == json.loads(PLAIN)["messages"]
+        assert gate.stub.asked[0].header("content-encoding") is None
+    else:
+        assert said in answer.json()["error"]["message"]
+        assert gate.requests[0].how is How.REFUSED
 
 
 async def test_pipelined_chunked_and_expecting_requests_are_understood() -> None:
