@@ -63,6 +63,12 @@ test-harnesses: $(VENV)/.ready-dev  ## play every harness in its image against t
 drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 scenarios, and print what each recorded
 	@$(BIN)/python -m tests.drills.outage
 
+.PHONY: test-podman
+test-podman: $(VENV)/.ready-dev  ## run the same tests with Podman; as root, on a private service of scripts/engine
+	@export ENGINE=podman && scripts/engine install && eval "$$(scripts/engine start)" && $(if $(FROM),scripts/engine borrow $(FROM),scripts/engine base && \
+	  $(BIN)/python -m stamina images build base $(IMAGES_ARGS)) && \
+	  STAMINA_TEST_ENGINE=podman STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m docker $(or $(PODMAN_TESTS),tests/docker tests/hostile) $(PYTEST_ARGS)
+
 .PHONY: check
 check: $(VENV)/.ready-dev  ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -35,7 +35,8 @@ DISK_FLOOR: Final = 2 << 30
 PUBLISHED: Final = 4
 """Ports of a container that are published where its address cannot be reached; servers take them in turn."""
 
-_START_SECONDS: Final = 60.0
+NOT_BEGUN: Final[Mapping[str, str]] = {}
+"""A run that takes whatever images there are."""
 
 
 @attrs.frozen
@@ -63,8 +64,13 @@ class Dressed:
     mounts: tuple[Mapping[str, Any], ...]
 
 
-async def prepare(engine: Engine, config: SandboxConfig, harnesses: Iterable[str], environment: Mapping[str, str]) -> Prepared:
-    """Check the engine and all that the sweep asks of it; makes nothing that lasts. Raises InputError with what to do."""
+async def prepare(
+    engine: Engine, config: SandboxConfig, harnesses: Iterable[str], environment: Mapping[str, str], begun: Mapping[str, str] = NOT_BEGUN
+) -> Prepared:
+    """Check the engine and all that the sweep asks of it; makes nothing that lasts. ``begun``: the images that a run was begun in, by harness.
+
+    Raises InputError with what to do.
+    """
     about = await reached(engine)
     _check(about, engine.host, config)
     user = account(config.user, rootless=about.rootless)
@@ -73,7 +79,7 @@ async def prepare(engine: Engine, config: SandboxConfig, harnesses: Iterable[str
     warden = await warden_file(engine, cache, about.arch)
     images: dict[str, Dressed] = {}
     for harness in harnesses:
-        image = await find_image(engine, harness, config.image)
+        image = await find_image(engine, harness, config.image, begun.get(harness))
         check_arch(image, about.arch, config.image or image.name)
         images[harness] = Dressed(image, await _names(engine, image, user, cache))
     return Prepared(about, user, images, warden, _allowed(config, environment), tuple(user_mounts(config)))
@@ -230,15 +236,18 @@ class Containers:
 
 
 @asynccontextmanager
-async def containers(host: str, config: SandboxConfig, harnesses: Iterable[str], environment: Mapping[str, str]) -> AsyncIterator[Containers]:
-    """The containers of a sweep, with their network, the way out that it allows, and a reaper. Everything is gone when the block ends.
+async def containers(
+    host: str, config: SandboxConfig, harnesses: Iterable[str], environment: Mapping[str, str], begun: Mapping[str, str] = NOT_BEGUN
+) -> AsyncIterator[Containers]:
+    """The containers of a sweep, with their network, the way out that it allows, and a reaper. Everything is gone when the block ends. ``begun``: see
+    :func:`prepare`.
 
     Raises InputError for what cannot be used, SandboxFault when the engine fails.
     """
     sweep = secrets.token_hex(8)
     async with AsyncExitStack() as stack:
         engine = await stack.enter_async_context(connect(host))
-        prepared = await prepare(engine, config, harnesses, environment)
+        prepared = await prepare(engine, config, harnesses, environment, begun)
         await reap(engine)
         await stack.enter_async_context(reaping(engine, sweep))
         net = await stack.enter_async_context(network(engine, sweep, config.egress, direct=is_direct(host), podman=prepared.about.podman))

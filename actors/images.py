@@ -55,8 +55,13 @@ Tell: TypeAlias = Callable[[str], None]
 """Hears what a build says, line by line."""
 
 
-async def find_image(engine: Engine, harness: str, given: str | None) -> Image:
-    """The image for a harness: the sweep's own, or ours. Raises InputError when it is not there, or is for another kind of machine."""
+async def find_image(engine: Engine, harness: str, given: str | None, begun: str | None = None) -> Image:
+    """The image for a harness: the one (by id) that a run was begun in while the engine has it, the sweep's own, or ours.
+
+    Raises InputError when there is none.
+    """
+    if begun is not None and (image := await engine.image(begun)) is not None:
+        return image
     return await _given(engine, given) if given is not None else await built(engine, recipe(image_of(harness)))
 
 

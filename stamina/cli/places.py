@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 import trio
 
-from actors.containers import containers, prepare
+from actors.containers import NOT_BEGUN, containers, prepare
 from actors.docker import connect, engine_host
 from actors.ports import Ports
 from actors.process_sandbox import ProcessSandbox
@@ -44,11 +44,15 @@ class Place:
         return url.replace(self.listen, self.reach, 1)
 
 
-def check_place(plan: Plan) -> None:
-    """Raises InputError when nothing here can run these sandboxes; makes nothing that lasts."""
-    if plan.sweep.sandbox.engine is not Engine.PROCESS:
-        check_versions(plan)
-        trio.run(_check, plan)
+def check_place(plan: Plan, begun: Mapping[str, str] = NOT_BEGUN) -> Mapping[str, str]:
+    """The ids of the images that sandboxes of each harness have; those that a run was ``begun`` in while they are there. Makes nothing that lasts.
+
+    Raises InputError when nothing here can run these sandboxes.
+    """
+    if plan.sweep.sandbox.engine is Engine.PROCESS:
+        return {}
+    check_versions(plan)
+    return trio.run(_check, plan, begun)
 
 
 def check_versions(plan: Plan) -> None:
@@ -64,20 +68,21 @@ def check_versions(plan: Plan) -> None:
             )
 
 
-async def _check(plan: Plan) -> None:
+async def _check(plan: Plan, begun: Mapping[str, str]) -> Mapping[str, str]:
     config = plan.sweep.sandbox
     async with connect(_host(config)) as engine:
-        await prepare(engine, config, _harnesses(plan), os.environ)
+        prepared = await prepare(engine, config, _harnesses(plan), os.environ, begun)
+    return {harness: dressed.image.id for harness, dressed in prepared.images.items()}
 
 
 @asynccontextmanager
-async def place(plan: Plan) -> AsyncIterator[Place]:
-    """The place that a sweep asks for. Raises InputError, SandboxFault."""
+async def place(plan: Plan, begun: Mapping[str, str]) -> AsyncIterator[Place]:
+    """The place that a sweep asks for; ``begun`` as in :func:`check_place`. Raises InputError, SandboxFault."""
     config = plan.sweep.sandbox
     if config.engine is Engine.PROCESS:
         yield Place(_processes(config))
         return
-    async with containers(_host(config), config, _harnesses(plan), os.environ) as made:
+    async with containers(_host(config), config, _harnesses(plan), os.environ, begun) as made:
 
         @asynccontextmanager
         async def open_sandbox(work: Work, folder: LiveFolder) -> AsyncIterator[Sandbox]:

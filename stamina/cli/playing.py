@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import attrs
 import structlog
 import trio
 
+from actors.containers import NOT_BEGUN
 from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options, gateway, secrets_of
 from actors.gateway.joining import Wire, restore_spending, seating, writing
@@ -55,11 +56,11 @@ def play_run(run: Run, plan: Plan, observer: Observer, recorded: Run | None = No
         return trio.run(_play, run, plan, both(to_log, observer), wire)
 
 
-def lock_of(plan: Plan, replay: str | None = None) -> Lock:
-    """What a run of this plan is made of; ``replay`` as in :class:`Lock`."""
+def lock_of(plan: Plan, replay: str | None = None, images: Mapping[str, str] = NOT_BEGUN) -> Lock:
+    """What a run of this plan is made of; ``replay`` and ``images`` as in :class:`Lock`."""
     domain = RestDomain()
     lock = identity(plan, benchmark=f"{domain.name}-{domain.version}", package=__version__, prompts=_prompts_digest())
-    return attrs.evolve(lock, replay=replay)
+    return attrs.evolve(lock, replay=replay, images=images)
 
 
 def _prompts_digest() -> str:
@@ -69,7 +70,7 @@ def _prompts_digest() -> str:
 
 
 async def _play(run: Run, plan: Plan, observe: Observer, wire: Wire) -> SweepEnd:
-    async with place(plan) as where:
+    async with place(plan, run.lock().images) as where:
         return await _play_at(run, plan, observe, where, wire)
 
 

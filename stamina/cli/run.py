@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,14 +95,15 @@ def _check_harness(harness: str, out: Path | None, overrides: Sequence[str], *, 
     help=f"Play on scenarios that were censored or crashed for these causes: {', '.join(RETRIABLE)}.",
 )
 @click.option("--replay", metavar="RUN", help="Where the recorded run is now, for a run that replays one that was moved.")
+@click.option("--other-images", is_flag=True, help="Go on in other images when those that the run was begun in are gone; lock.json says so.")
 @json_option
-def resume(run: str, *, causes: str, replay: str | None, as_json: bool) -> int:
+def resume(run: str, *, causes: str, replay: str | None, other_images: bool, as_json: bool) -> int:
     """Go on with a run that was interrupted."""
     wanted = _causes(causes)
     found = find_run(run)
     text = read_text(found.sweep_file)
     plan = plan_of(parse(text, str(found.sweep_file), harnesses=HARNESSES))
-    return _play(plan, found.path, text, replay=replay, resumed=True, reopen=wanted, as_json=as_json)
+    return _play(plan, found.path, text, replay=replay, resumed=True, other_images=other_images, reopen=wanted, as_json=as_json)
 
 
 def _causes(text: str) -> Sequence[Cause]:
@@ -136,11 +137,12 @@ def _obstacles(plan: Plan, out: Path, replay: str | None) -> Iterator[str]:
     except StaminaError as error:
         yield str(error)
         return
+    images: dict[str, str] = {}
     checks: Sequence[Callable[[], None]] = (
         partial(_check_keys, plan, recorded),
         partial(check_room, out),
-        partial(check_place, plan),
-        partial(_check_mixing, plan, out, recorded),
+        lambda: images.update(check_place(plan, _begun_in(out))),
+        partial(_check_mixing, plan, out, recorded, images),
     )
     for check in checks:
         try:
@@ -156,9 +158,14 @@ def _check_keys(plan: Plan, recorded: Run | None) -> None:
         check_proxies([cell.model for cell in plan.cells if cell.model is not None], os.environ)
 
 
-def _check_mixing(plan: Plan, out: Path, recorded: Run | None) -> None:
+def _begun_in(out: Path) -> Mapping[str, str]:
+    """The images that a run was begun in; none for a run that is new."""
+    return Run.open(out).lock().images if (out / "lock.json").exists() else {}
+
+
+def _check_mixing(plan: Plan, out: Path, recorded: Run | None, images: Mapping[str, str]) -> None:
     if (out / "lock.json").exists():
-        difference(Run.open(out).lock(), lock_of(plan, replay_path(recorded, out))).check(str(out))
+        difference(Run.open(out).lock(), lock_of(plan, replay_path(recorded, out), images)).check(str(out))
     else:
         Run(out).check_free()
 
@@ -171,18 +178,27 @@ def check_room(out: Path) -> None:
         raise HostFault(f"{out}: {lacks}. Make room, or choose a folder on another disk with --out")
 
 
-def _play(plan: Plan, out: Path, text: str, *, replay: str | None = None, resumed: bool = False, reopen: Sequence[Cause] = (), as_json: bool) -> int:
+def _play(
+    plan: Plan,
+    out: Path,
+    text: str,
+    *,
+    replay: str | None = None,
+    resumed: bool = False,
+    other_images: bool = False,
+    reopen: Sequence[Cause] = (),
+    as_json: bool,
+) -> int:
     """Everything that can be refused is refused before anything is made."""
     recorded = recorded_run(replay, plan, out if resumed else None)
     _check_keys(plan, recorded)
     check_room(out.absolute())
-    check_place(plan)
     out = out.absolute()  # processes of the run have working folders of their own
-    lock = lock_of(plan, replay_path(recorded, out))
+    lock = lock_of(plan, replay_path(recorded, out), check_place(plan, _begun_in(out)))
     run = _prepared(out, text, lock)
     Traces.folder = run.path
     with run.playing():
-        _extend(run, lock, text)
+        _extend(run, lock, text, other_images=other_images)
         if reopen:
             _reopen(run, reopen)
         with showing(plan, quiet=as_json) as observer:
@@ -196,10 +212,10 @@ def _prepared(out: Path, text: str, lock: Lock) -> Run:
     return Run.create(out, text.encode(), lock)
 
 
-def _extend(run: Run, new: Lock, text: str) -> None:
+def _extend(run: Run, new: Lock, text: str, *, other_images: bool) -> None:
     """Take a longer sweep into the run; refuse a different one."""
     old = run.lock()
-    found = difference(old, new)
+    found = difference(old, new, other_images=other_images)
     found.check(str(run.path))
     for line in found.extensions:
         click.echo(f"the run grows: {line}", err=True)

@@ -37,6 +37,7 @@ class Lock:
         prompts: digest of the prompts' fixed text.
         sandbox: with digests for the values of ``env``.
         seeds, repeats, cells: the extent, which may grow.
+        images: of each harness, the id of the image that it runs in; empty without containers.
         replay: the folder of the run that this one plays again, as seen from this one's; None when models were asked.
     """
 
@@ -48,6 +49,7 @@ class Lock:
     repeats: int
     cells: tuple[CellLock, ...]
     replay: str | None = None
+    images: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -79,8 +81,8 @@ def identity(plan: Plan, *, benchmark: str, package: str, prompts: str) -> Lock:
     return Lock(benchmark, package, prompts, sandbox, plan.sweep.seeds, plan.sweep.repeats, tuple(map(_cell, plan.cells)))
 
 
-def difference(old: Lock, new: Lock) -> Difference:
-    """How ``new`` relates to the run that was begun with ``old``."""
+def difference(old: Lock, new: Lock, *, other_images: bool = False) -> Difference:
+    """How ``new`` relates to the run that was begun with ``old``. ``other_images``: somebody says that it may go on in other images."""
     before, after = _by_slug(old), _by_slug(new)
     common = [slug for slug in after if slug in before]
     refusals = [*_changes("", _fixed(old), _fixed(new)), *_changes("", _replay(old), _replay(new))]
@@ -89,6 +91,7 @@ def difference(old: Lock, new: Lock) -> Difference:
         refusals += _changes(f"cell {slug}: ", _facts(before[slug]), _facts(after[slug]))
         for line, grows in _growth(slug, before[slug].settings, after[slug].settings):
             (extensions if grows else refusals).append(line)
+    (extensions if other_images else refusals).extend(_other_images(old, new))
     return Difference(tuple(refusals), (*extensions, *_more(old, new)), tuple(_kept(old, new)))
 
 
@@ -121,7 +124,8 @@ def merged(old: Lock, new: Lock) -> Lock:
     """The lock of the run once ``new`` has extended it. Call only when :func:`difference` refuses nothing."""
     cells = {**_by_slug(old), **_by_slug(new)}
     seeds = dict.fromkeys((*old.seeds, *new.seeds))
-    return attrs.evolve(new, seeds=tuple(seeds), repeats=max(old.repeats, new.repeats), cells=tuple(cells.values()))
+    images = {**old.images, **new.images}
+    return attrs.evolve(new, seeds=tuple(seeds), repeats=max(old.repeats, new.repeats), cells=tuple(cells.values()), images=images)
 
 
 def _cell(cell: Cell) -> CellLock:
@@ -176,6 +180,17 @@ def _more(old: Lock, new: Lock) -> Iterator[str]:
         yield f"{_listed(added)} {'is' if len(added) == 1 else 'are'} new"
     if new.repeats > old.repeats:
         yield f"repeats {old.repeats} → {new.repeats}"
+
+
+def _other_images(old: Lock, new: Lock) -> Iterator[str]:
+    """The image of before is taken wherever the engine still has it, so here it is gone."""
+    for harness, image in new.images.items():
+        before = old.images.get(harness, image)
+        if before != image:
+            yield (
+                f"the image of {harness} was {before}, which this engine does not have any more, and is {image} "
+                "(load the old one again, or go on with 'stamina resume RUN --other-images')"
+            )
 
 
 def _kept(old: Lock, new: Lock) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import cattrs.preconf.json
 import pytest
 
@@ -70,6 +71,18 @@ def test_versions_are_not_mixed(part: str, words: str) -> None:
     found = difference(lock(), lock(**{part: "zzz"}))
 
     assert [f"{words} was"] == [line[: len(words) + 4] for line in found.refusals]
+
+
+def test_an_image_is_part_of_what_a_run_is() -> None:
+    """Another one is refused unless somebody says that it may be; one that nobody knew of is no difference, and a new harness brings its own."""
+    old, new = attrs.evolve(lock(), images={"mock": "sha256:a"}), attrs.evolve(lock(), images={"mock": "sha256:b", "opencode": "sha256:c"})
+
+    assert "the image of mock was sha256:a, which this engine does not have any more, and is sha256:b" in difference(old, new).refusals[0]
+    allowed = difference(old, new, other_images=True)
+    assert (allowed.refusals, len(allowed.extensions)) == ((), 1)
+    assert merged(old, new).images == new.images
+    assert difference(lock(), new).refusals == ()
+    assert merged(old, lock()).images == old.images
 
 
 def test_what_a_new_plan_leaves_out_stays() -> None:

@@ -24,7 +24,7 @@ from stamina.cli.app import main
 from stamina.cli.ending import DONE, NEGATIVE
 from stamina.errors import SandboxFault
 from stamina.turns import Event, MachineryFailed, SuiteRan
-from tests.docker.container_lab import Lab, leftovers, names
+from tests.docker.container_lab import ENGINE, Lab, leftovers, names
 
 pytestmark = pytest.mark.docker
 
@@ -114,7 +114,7 @@ def test_gc_removes_what_is_left(lab: Lab, capsys: pytest.CaptureFixture[str]) -
 def playing(out: Path, host: str, *settings: str) -> Iterator[subprocess.Popen[bytes]]:
     """The quickstart in containers, as a process of its own."""
     flags = [part for setting in settings for part in ("--set", setting)]
-    argv = [sys.executable, "-m", "stamina", "run", str(SWEEP_FILE), "--out", str(out), *flags]
+    argv = [sys.executable, "-m", "stamina", "run", str(SWEEP_FILE), "--out", str(out), "--set", f"sandbox.engine={ENGINE}", *flags]
     process = subprocess.Popen(argv, cwd=ROOT, env={**os.environ, "DOCKER_HOST": host}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         yield process
@@ -171,20 +171,43 @@ def test_the_quickstart_plays_in_containers(lab: Lab, capsys: pytest.CaptureFixt
     assert trio.run(leftovers, lab.host) == ([], [])
 
 
+def with_images(out: Path, image: str) -> None:
+    """As if the run had been begun in another image."""
+    run = Run.open(out)
+    lock = run.lock()
+    run.extend(run.sweep_file.read_bytes(), attrs.evolve(lock, images=dict.fromkeys(lock.images, image)))
+
+
+def test_a_run_goes_on_in_the_image_that_it_was_begun_in(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in the lock; when the engine does not have it any more, that is told and nothing is mixed, unless somebody says that it may be."""
+    out, gone = lab.root / "run", f"sha256:{'0' * 64}"
+    flags = ["--out", str(out), "--set", "sweep.turns=0", "--set", "sweep.seeds=0", "--set", f"sandbox.engine={ENGINE}"]
+    assert main(["run", str(SWEEP_FILE), *flags]) == 0
+    begun = Run.open(out).lock().images
+    assert list(begun) == ["reference", "mock"]
+    capsys.readouterr()
+
+    with_images(out, gone)
+    assert main(["resume", str(out)]) == 2
+    assert f"the image of reference was {gone}, which this engine does not have any more, and is {begun['reference']}" in capsys.readouterr().err
+    assert main(["resume", str(out), "--other-images"]) == 0
+    assert Run.open(out).lock().images == begun
+
+
 @pytest.fixture
 def second_engine(host: str) -> Iterator[str]:
     """An engine of this test's own, with our image, that may be killed."""
     if os.getuid() != 0:
         pytest.skip("starting an engine needs root")
     folder = Path("/var/tmp") / f"stamina-test-{os.getpid()}"
-    own = {**os.environ, "STAMINA_ENGINE_DIR": str(folder), "STAMINA_ENGINE_ARGS": "--iptables=false"}
+    own = {**os.environ, "STAMINA_ENGINE_DIR": str(folder), "STAMINA_ENGINE_ARGS": "--iptables=false", "ENGINE": ENGINE}
 
     def engine(verb: str) -> None:
         subprocess.run([ROOT / "scripts/engine", verb], env=own, check=True, stdout=subprocess.DEVNULL, timeout=120)
 
     engine("start")
     try:
-        there = f"unix://{folder}/docker/engine.sock"
+        there = f"unix://{folder}/{ENGINE}/engine.sock"
         trio.run(copy_image, host, there)
         yield there
     finally:
@@ -207,7 +230,7 @@ async def copy_image(source: str, target: str) -> None:
 def restart(host: str) -> None:
     """Kill the engine and all its containers, and start it again."""
     folder = Path(host.removeprefix("unix://")).parents[1]
-    own = {**os.environ, "STAMINA_ENGINE_DIR": str(folder), "STAMINA_ENGINE_ARGS": "--iptables=false"}
+    own = {**os.environ, "STAMINA_ENGINE_DIR": str(folder), "STAMINA_ENGINE_ARGS": "--iptables=false", "ENGINE": ENGINE}
     for verb in ("stop", "start"):
         subprocess.run([ROOT / "scripts/engine", verb], env=own, check=True, stdout=subprocess.DEVNULL, timeout=120)
 
