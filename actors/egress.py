@@ -16,6 +16,8 @@ import attrs
 import structlog
 import trio
 
+from actors.gateway.server import listen
+
 ALLOW: Final = "STAMINA_EGRESS_ALLOW"
 """The variable with this machine's registries, divided by commas."""
 
@@ -69,9 +71,9 @@ class _Request:
 async def proxy(address: str, allowed: AllowList) -> AsyncIterator[int]:
     """Serve on an address for the length of the block; yields the port."""
     async with trio.open_nursery() as nursery:
-        listeners = await trio.open_tcp_listeners(0, host=address)
-        port: int = listeners[0].socket.getsockname()[1]
-        nursery.start_soon(trio.serve_listeners, _Proxy(allowed).serve, listeners)
+        listener = trio.SocketListener(trio.socket.from_stdlib_socket(listen(address, 0, early=True)))
+        port: int = listener.socket.getsockname()[1]
+        nursery.start_soon(trio.serve_listeners, _Proxy(allowed).serve, [listener])
         try:
             yield port
         finally:

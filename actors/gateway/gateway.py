@@ -112,12 +112,12 @@ class Gateway:
         self.redactor = options.redactor or Redactor()
         self.redactor.learn([*secrets_of(options.models.values(), options.environment), *proxy_secrets(options.environment)])
 
-    def bind(self, host: str = "127.0.0.1", port: int = 0) -> str:
-        """Listen on one more address, until the gateway ends; returns its base URL. Raises HostFault.
+    def bind(self, host: str = "127.0.0.1", port: int = 0, *, early: bool = False) -> str:
+        """Listen on one more address, until the gateway ends; returns its base URL. ``early`` as in :func:`actors.gateway.server.listen`. Raises HostFault.
 
         Everything that can reach the address can talk to the gateway; without a token it learns nothing.
         """
-        listener = listen(host, port)
+        listener = listen(host, port, early=early)
         bound = listener.getsockname()[1]
         self._nursery.start_soon(accept, listener, self._handle, self._nursery)
         return f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"

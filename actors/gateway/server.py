@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
@@ -27,6 +28,9 @@ REQUEST_SECONDS: Final = 120.0
 CONNECTIONS: Final = 512
 """At once, from one address that is not this machine's: one container cannot take all of our descriptors."""
 
+_IP_FREEBIND: Final = 15
+"""Linux's number; Python has no name for it."""
+
 LINGER: Final = 2.0
 """How long a client whose request was refused may go on sending before the connection is closed: it may not have read the answer yet."""
 
@@ -34,12 +38,30 @@ Handler: TypeAlias = Callable[[HttpRequest, Reply], Awaitable[None]]
 """Answers one request. Raises HungUp."""
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises HostFault."""
+def listen(host: str, port: int, *, early: bool = False) -> socket.socket:
+    """A listening socket. ``early``: also on an address that this machine is about to get, as that of a bridge that comes with its first container.
+
+    Raises HostFault.
+    """
     try:
+        if early and sys.platform == "linux":
+            return _listen_early(host, port)
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024)
     except (OSError, OverflowError) as error:
         raise HostFault(f"the gateway cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _listen_early(host: str, port: int) -> socket.socket:
+    sock = socket.socket()
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_IP, _IP_FREEBIND, 1)
+        sock.bind((host, port))
+        sock.listen(1024)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 async def accept(listener: socket.socket, handler: Handler, nursery: trio.Nursery) -> None:

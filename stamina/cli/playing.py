@@ -88,7 +88,7 @@ async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place, wire: 
     )
     async with wire.attached(options) as wired, gateway(wired) as gate:
         restore_spending(gate, run, models.values())
-        seats = seating(gate, where.seen(gate.bind(where.listen)))
+        seats = seating(gate, where.seen(gate.bind(where.listen, early=True)))
         return await _play_scenarios(run, plan, observe, where, seats, lambda: gate.money.ledger.closed)
 
 
