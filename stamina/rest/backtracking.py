@@ -147,7 +147,12 @@ def _narrowed(variable: Variable, unary: list[Constraint], budget: Budget) -> tu
     passing = []
     for value in _distinct([*variable.domain, *_suggestions(variable, unary, (variable,))]):
         variable.assign(value)
-        if budget.spend() and all(constraint.test() for constraint in unary):
+        if not budget.spend():
+            continue
+        for constraint in unary:
+            if not constraint.test():
+                break
+        else:
             passing.append(value)
     return tuple(passing)
 
@@ -169,9 +174,13 @@ class _Search:
         for value in self._candidates(number):
             if not self.budget.spend():
                 return False
-            variable.assign(value)
-            if all(constraint.test() for constraint in due) and self.run(number + 1):
-                return True
+            variable.holder[variable.key] = value
+            for constraint in due:
+                if not constraint.test():
+                    break
+            else:
+                if self.run(number + 1):
+                    return True
         return False
 
     def _candidates(self, number: int) -> Iterator[Json]:

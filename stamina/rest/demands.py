@@ -15,10 +15,11 @@ import attrs
 
 from stamina.exchange import Json
 from stamina.rest.backtracking import Constraint, Gap, Variable
-from stamina.rest.candidates import GRAIN, distance, fits, tame
+from stamina.rest.candidates import GRAIN, distance, fits, fitting, tame
 from stamina.rest.expressions import (
     Arithmetic,
     ArithmeticOperator,
+    Comparator,
     Comparison,
     Compute,
     Condition,
@@ -111,13 +112,11 @@ def _reads(condition: Comparison | NullCheck, shaped: Container[str]) -> bool:
 
 
 def _condition(scene: Scene, condition: Comparison | NullCheck, *, wanted: bool, item: Object | None = None) -> Constraint:
-    operands = _operands(condition)
-    over = _variables(scene, operands, item)
-    test = partial(_is_tamely, condition, scene, item, wanted)
+    over = _variables(scene, _operands(condition), item)
     if isinstance(condition, NullCheck):
-        return Constraint(over, test)
-    sides = partial(_sides, condition, scene, item)
-    return Constraint(over, test, (lambda: distance(*sides()),), sides)
+        return Constraint(over, partial(_is, condition, scene, item, wanted))
+    left, right = _reader(condition.left, scene, item), _reader(condition.right, scene, item)
+    return Constraint(over, partial(_is_tamely, left, condition.comparator, right, wanted), (lambda: distance(left(), right()),), lambda: (left(), right()))
 
 
 def _on_edge(scene: Scene, condition: Condition, steps: int) -> Constraint:
@@ -125,14 +124,14 @@ def _on_edge(scene: Scene, condition: Condition, steps: int) -> Constraint:
     if not isinstance(condition, Comparison):
         return Constraint((), lambda: False)
     over = _variables(scene, _operands(condition), None)
-    sides = partial(_sides, condition, scene, None)
+    left, right = _reader(condition.left, scene, None), _reader(condition.right, scene, None)
     by = steps * (GRAIN if any(isinstance(scene.field(each.holder, each.key).type, FloatType) for each in over) else 1)
 
     def gap() -> float | None:
-        apart = distance(*sides())
+        apart = distance(left(), right())
         return None if apart is None else apart - by
 
-    return Constraint(over, lambda: gap() == 0 and all(tame(side) for side in sides()), (gap,), sides)
+    return Constraint(over, lambda: gap() == 0 and tame(left()) and tame(right()), (gap,), lambda: (left(), right()))
 
 
 def _operands(condition: Comparison | NullCheck) -> tuple[Operand | Literal, ...]:
@@ -163,19 +162,31 @@ def _merged(groups: Iterable[tuple[Variable, ...]]) -> tuple[Variable, ...]:
     return tuple(dict.fromkeys(variable for group in groups for variable in group))
 
 
-def _sides(condition: Comparison, scene: Scene, item: Object | None) -> tuple[Json, Json]:
-    return value_of(condition.left, scene.seen, item), value_of(condition.right, scene.seen, item)
+def _reader(operand: Operand | Literal, scene: Scene, item: Object | None) -> Callable[[], Json]:
+    """:func:`stamina.rest.semantics.value_of` of one operand in one scene, prepared for many values of its variables."""
+    match operand:
+        case Literal(value):
+            return lambda: value
+        case FieldRef() if _exists(operand, item):
+            place, field = _place(scene, operand, item)
+            return lambda: place[field]
+        case Arithmetic(left, symbol, right) if _exists(left, item) and _exists(right, item):
+            one, other = _reader(left, scene, item), _reader(right, scene, item)
+            return lambda: arithmetic(one(), symbol, other())
+    return partial(value_of, operand, scene.seen, item)
+
+
+def _exists(operand: FieldRef, item: Object | None) -> bool:
+    return operand.subject is Subject.THIS or item is not None
 
 
 def _is(condition: Condition, scene: Scene, item: Object | None, wanted: bool) -> bool:  # noqa: FBT001  # bound by partial
     return is_met(condition, scene.seen, item) is wanted
 
 
-def _is_tamely(condition: Comparison | NullCheck, scene: Scene, item: Object | None, wanted: bool) -> bool:  # noqa: FBT001  # bound by partial
-    if isinstance(condition, NullCheck):
-        return _is(condition, scene, item, wanted)
-    left, right = _sides(condition, scene, item)
-    return compare(left, condition.comparator, right) is wanted and tame(left) and tame(right)
+def _is_tamely(left: Callable[[], Json], comparator: Comparator, right: Callable[[], Json], wanted: bool) -> bool:  # noqa: FBT001  # bound by partial
+    one, other = left(), right()
+    return compare(one, comparator, other) is wanted and tame(one) and tame(other)
 
 
 @attrs.frozen(eq=False)
@@ -246,14 +257,14 @@ class _Trace:
             return before.value() if computed is None else computed
 
         after = _Term(_merged((before.over, left.over, right.over)), result)
-        self.valid.append(Constraint(after.over, partial(_lands, field, result), _room(field, result)))
+        self.valid.append(Constraint(after.over, partial(_lands, fitting(field), result), _room(field, result)))
         self.telling.append(Constraint(after.over, lambda: _tells(before.value(), left.value(), symbol, right.value(), result())))
         return after
 
 
-def _lands(field: Field, result: Callable[[], Json]) -> bool:
+def _lands(fit: Callable[[Json], bool], result: Callable[[], Json]) -> bool:
     value = result()
-    return value is None or fits(field, value)
+    return value is None or fit(value)
 
 
 def _room(field: Field, result: Callable[[], Json]) -> tuple[Gap, ...]:

@@ -7,7 +7,7 @@ that matters to the question (:mod:`stamina.rest.questions`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import partial
 from typing import Final, TypeAlias
@@ -16,7 +16,7 @@ import attrs
 
 from stamina.exchange import Json
 from stamina.rest.backtracking import Variable
-from stamina.rest.candidates import Domain, around, bounds, domain, fits
+from stamina.rest.candidates import Domain, around, bounds, domain, fitting
 from stamina.rest.expressions import (
     Assignment,
     Comparison,
@@ -31,7 +31,7 @@ from stamina.rest.expressions import (
     Sum,
 )
 from stamina.rest.questions import Question, Stage, target_of
-from stamina.rest.schema import Action, Field, ReferenceListType, ReferenceType
+from stamina.rest.schema import Action, Field, FieldType, ReferenceListType, ReferenceType
 from stamina.rest.semantics import Object, Store, View, compare
 from stamina.rest.values import may_be_null
 from stamina.rest.worlds import FieldsOf, Link, World, WorldObject
@@ -208,7 +208,7 @@ class Scene:
             spare = self._spare(field.type.target)
             choice: tuple[Json, ...] = (spare, None) if isinstance(field.type, ReferenceType) else ([spare], [])
             return Variable(place, field.name, choice, _nothing)
-        return Variable(place, field.name, self._domain(entity, place, field, rank), partial(_fitting, field))
+        return Variable(place, field.name, self._domain(entity, place, field, rank), partial(_near, field.type, fitting(field)))
 
     def _domain(self, entity: str, place: Object, field: Field, rank: int) -> tuple[Json, ...]:
         question = self._question
@@ -256,8 +256,8 @@ def _staged(values: tuple[Json, ...], question: Question) -> tuple[Json, ...]:
     return tuple(sorted(wanted, key=lambda value: value == action.to_value))
 
 
-def _fitting(field: Field, wish: Json) -> list[Json]:
-    return [value for value in around(field.type, wish) if fits(field, value)]  # type: ignore[arg-type]  # made for scalar fields only
+def _near(kind: FieldType, fits: Callable[[Json], bool], wish: Json) -> list[Json]:
+    return [value for value in around(kind, wish) if fits(value)]  # type: ignore[arg-type]  # made for scalar fields only
 
 
 def _nothing(_: Json) -> tuple[Json, ...]:
