@@ -66,7 +66,7 @@ drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 sce
 .PHONY: test-podman
 test-podman: $(VENV)/.ready-dev  ## run the same tests with Podman; as root, on a private service of scripts/engine
 	@export ENGINE=podman && scripts/engine install && eval "$$(scripts/engine start)" && $(if $(FROM),scripts/engine borrow $(FROM),scripts/engine base && \
-	  $(BIN)/python -m stamina images build base $(IMAGES_ARGS)) && \
+	  $(BIN)/python -m stamina images build base $(IMAGE_ARGS)) && \
 	  STAMINA_TEST_ENGINE=podman STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m docker $(or $(PODMAN_TESTS),tests/docker tests/hostile) $(PYTEST_ARGS)
 
 .PHONY: check
