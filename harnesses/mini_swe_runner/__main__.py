@@ -10,7 +10,7 @@ import sys
 import traceback
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 EXIT: Final = {"submitted": 0, "runner_error": 1, "no_session": 2, "format_error": 3, "limits_exceeded": 4, "context_overflow": 5, "model_error": 6}
 """Exit codes by status; 2 is also any other bad usage."""
@@ -85,5 +85,12 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
+def leave(code: int) -> NoReturn:
+    """End at once: what litellm has in the background would keep the process for minutes."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -30,7 +30,7 @@ OUTPUT_BYTES: Final = 4_500
 
 _HASH: Final = re.compile(r"(?<![0-9a-f])([0-9a-f]{64})[ *]+([\w./]+(?::written)?)")
 _LOOKED: Final = "==looked=="
-_DATA: Final = re.compile(r"==data (\S+) (\d+) (\d+)\s([A-Za-z0-9+/=\s\\]*?)==end")
+_DATA: Final = re.compile(r"==data (\S+) (\d+) (\d+)(?:\s|\\n)([A-Za-z0-9+/=\s\\]*?)==end")
 
 
 def digest(data: bytes) -> str:
