@@ -133,11 +133,11 @@ def play(harness: str, out: Path, observe: Observer, *, last: int = SHORT, overr
     with run.playing():
         play_run(run, plan, observe)
     (folder,) = run.scenarios()
-    return findings(_Seen.of(folder), last)
+    return findings(Seen.of(folder), last)
 
 
 @attrs.frozen
-class _Seen:
+class Seen:
     """What a run left behind.
 
     Attributes:
@@ -152,7 +152,8 @@ class _Seen:
     steps: Mapping[tuple[int, int, int], tuple[Mapping[str, Any], ...]]
 
     @classmethod
-    def of(cls, folder: ScenarioFolder) -> _Seen:
+    def of(cls, folder: ScenarioFolder) -> Seen:
+        """What a scenario's folder holds."""
         steps = {}
         for path in sorted((folder.path / "turns").glob("*/*/*/trajectory.jsonl")):
             lines = tuple(_lines(path))
@@ -161,12 +162,15 @@ class _Seen:
         return cls(events, tuple(_lines(folder.path / LEDGER)), tuple(read_requests(folder.path)), steps)
 
     def calls(self, kind: type[Any], turn: int) -> list[Any]:
+        """The events of a kind in a turn."""
         return [event for event in self.events if isinstance(event, kind) and event.turn == turn]
 
     def suites(self, turn: int) -> list[bool]:
+        """Which suite runs of a turn passed, in order."""
         return [event.ok for event in self.events if isinstance(event, SuiteRan) and event.turn == turn]
 
     def has(self, turn: int, step: str) -> bool:
+        """Whether a turn's trajectories have such a step."""
         return any(each["step"] == step for at, lines in self.steps.items() if at[0] == turn for each in lines)
 
 
@@ -176,7 +180,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
             yield json.loads(line)
 
 
-def findings(seen: _Seen, last: int) -> tuple[Finding, ...]:
+def findings(seen: Seen, last: int) -> tuple[Finding, ...]:
     """All behaviours that a play of this length shows."""
     found = [_plays(seen, last), _version(seen), _completes(seen), _continues(seen, last), _usage(seen), _tools(seen), _events(seen)]
     if last == LONG:
@@ -184,24 +188,24 @@ def findings(seen: _Seen, last: int) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _plays(seen: _Seen, last: int) -> Finding:
+def _plays(seen: Seen, last: int) -> Finding:
     passed = sum(any(seen.suites(turn)) for turn in range(last + 1))
     return Finding(Behaviour.PLAYS, passed == last + 1, f"{passed} of {last + 1} turns pass")
 
 
-def _version(seen: _Seen) -> Finding:
+def _version(seen: Seen) -> Finding:
     versions = sorted({event.version for event in seen.events if isinstance(event, HarnessSeen)})
     return Finding(Behaviour.VERSION, len(versions) == 1, ", ".join(versions) or "none")
 
 
-def _completes(seen: _Seen) -> Finding:
+def _completes(seen: Seen) -> Finding:
     """Failures that the script made are none."""
     failed = [event for event in seen.events if isinstance(event, CallFailed) and event.turn not in (OUTAGE, KILL)]
     calls = sum(isinstance(event, CallCompleted) for event in seen.events)
     return Finding(Behaviour.COMPLETES, bool(calls) and not failed, f"{calls} calls" + "".join(f"; turn {event.turn}: {event.detail}" for event in failed[:1]))
 
 
-def _continues(seen: _Seen, last: int) -> Finding:
+def _continues(seen: Seen, last: int) -> Finding:
     """Marks of the model's answers come back; what is missing after a kill is looked at there."""
     sessions = {event.session for event in seen.events if isinstance(event, CallCompleted)}
     broken = [entry for entry in seen.served if entry["kept"]["broken"] or entry["kept"]["foreign"] or (entry["kept"]["missing"] and entry["turn"] != KILL)]
@@ -209,7 +213,7 @@ def _continues(seen: _Seen, last: int) -> Finding:
     return Finding(Behaviour.CONTINUES, not broken and len(sessions) == 1, f"{len(sessions)} session{'s' * (len(sessions) != 1)}{where}")
 
 
-def _usage(seen: _Seen) -> Finding:
+def _usage(seen: Seen) -> Finding:
     """Request by request. What was cut off in the middle has no count on either side."""
     ours = {request.number: request.usage for request in seen.requests if request.usage is not None and (request.usage.input or request.usage.output)}
     theirs = {entry["number"]: entry["count"] for entry in seen.served if entry["count"] and entry["whole"]}
@@ -220,7 +224,7 @@ def _usage(seen: _Seen) -> Finding:
     )
 
 
-def _tools(seen: _Seen) -> Finding:
+def _tools(seen: Seen) -> Finding:
     """Each answer that was served for work either calls a tool or is a last word."""
     answers = Counter(
         (entry["turn"], entry["attempt"], entry["call"])
@@ -238,19 +242,19 @@ def _tools(seen: _Seen) -> Finding:
     return Finding(Behaviour.TOOLS, bool(there) and not lacking, detail)
 
 
-def _events(seen: _Seen) -> Finding:
+def _events(seen: Seen) -> Finding:
     unknown = Counter[str]()
     for lines in seen.steps.values():
         unknown.update(lines[-1].get("unknown", {}))
     return Finding(Behaviour.EVENTS, not unknown, "all" if not unknown else ", ".join(f"{kind} ({count})" for kind, count in unknown.most_common(3)))
 
 
-def _repairs(seen: _Seen) -> Finding:
+def _repairs(seen: Seen) -> Finding:
     suites = seen.suites(MISTAKE)
     return Finding(Behaviour.REPAIRS, suites == [False, True], "attempt 1 passes" if suites == [False, True] else f"suites: {suites}")
 
 
-def _provider(seen: _Seen) -> Finding:
+def _provider(seen: Seen) -> Finding:
     """It asks again by itself, or its call fails with cause ``provider`` and is repeated without costing an attempt."""
     failed, passed = seen.calls(CallFailed, OUTAGE), seen.suites(OUTAGE) == [True]
     if not failed:
@@ -260,7 +264,7 @@ def _provider(seen: _Seen) -> Finding:
     return Finding(Behaviour.PROVIDER, right, f"gives up; the call is repeated ({failed[0].cause}: {failed[0].detail[:60]})")
 
 
-def _killed(seen: _Seen) -> Finding:
+def _killed(seen: Seen) -> Finding:
     failed = seen.calls(CallFailed, KILL)
     right = bool(failed) and failed[0].detail.startswith(Failure.SELF_KILL) and seen.suites(KILL) == [True]
     kept = [entry["kept"] for entry in seen.served if entry["turn"] == KILL and entry["call"] > 0]
@@ -271,7 +275,7 @@ def _killed(seen: _Seen) -> Finding:
     return Finding(Behaviour.KILLED, right and not lost, f"{remains} ({told})")
 
 
-def _compacts(seen: _Seen) -> Finding:
+def _compacts(seen: Seen) -> Finding:
     """A request for a summary went out, and the turn passed."""
     asked = any(entry["purpose"] == Purpose.SUMMARY.value and entry["turn"] >= FULL for entry in seen.served)
     told = "" if seen.has(FULL, "compaction") else ", tells nothing of it"
