@@ -1,4 +1,4 @@
-"""Kimi Code, the successor of the paper's Kimi CLI (which is :mod:`harnesses.kimi_cli`). See docs/harnesses.md for what each setting is for."""
+"""Kimi Code, the successor of the paper's Kimi CLI. See docs/harnesses.md for what each setting is for."""
 
 from __future__ import annotations
 
