@@ -95,7 +95,8 @@ def _normal(value: Any, mask: Callable[[str], str]) -> Any:
 
 def _is_result(value: Mapping[str, Any]) -> bool:
     """Whether it is what a tool gave back: of chat, responses and messages by their marks; Gemini's is known by its member's name."""
-    return value.get("role") == "tool" or value.get("type") in _RESULT_TYPES
+    kind = value.get("type")  # of a schema's properties, one may be called so
+    return value.get("role") == "tool" or (isinstance(kind, str) and kind in _RESULT_TYPES)
 
 
 def _masked_result_value(value: Any) -> Any:

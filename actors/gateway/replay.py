@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 import attrs
+import structlog
 import trio
 
 from actors.gateway.interfaces import Headers, ReplayMissed, UpstreamFailed, UpstreamRequest, UpstreamResponse
@@ -22,8 +23,10 @@ from scenario_store.parts import cut
 from scenario_store.recording import Answer, Exchange, Recording
 from scenario_store.wire import RequestHead
 from scenario_store.wire_writer import digest_of
-from stamina.errors import InputError
+from stamina.errors import StaminaError
 from stamina.usage import How
+
+log = structlog.get_logger()
 
 THREADS: Final = 2
 
@@ -55,9 +58,13 @@ class Replay:
         try:
             async with recorded.lock:
                 answer = await trio.to_thread.run_sync(partial(recorded.answer, self._folder_of, request), limiter=self._limiter)
-        except (InputError, _Missed) as error:
+        except UpstreamFailed:
+            raise
+        except Exception as error:
+            if not isinstance(error, StaminaError | _Missed):
+                log.exception("a bug: a recording cannot answer")
             where = f"scenario {caller.cell}/{caller.seed}/{caller.repeat}, turn {caller.turn}, attempt {caller.attempt}, call {caller.call}"
-            raise ReplayMissed(f"replay of {self._name}, {where}, request {request.number}: {error}") from error
+            raise ReplayMissed(f"replay of {self._name}, {where}, request {request.number}: {error or type(error).__name__}") from error
         if answer.status is None:
             assert answer.end is not None, "only whole exchanges are replayed"
             if answer.end.how is How.ABANDONED:

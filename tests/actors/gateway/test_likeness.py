@@ -74,6 +74,15 @@ def test_numbers_in_what_was_said_may_not(one: str, two: str) -> None:
     assert difference(of_prompt(one), of_prompt(two)) is not None
 
 
+def test_names_of_properties_are_no_marks() -> None:
+    """Tools may have a parameter that is called "type", or "role"."""
+    tools = {"tools": [{"parameters": {"properties": {"type": {"enum": ["a"]}, "role": ["tool"]}}}]}
+    old, new = (json.dumps({**tools, "n": number}).encode() for number in (1, 2))
+    assert difference(old, old) is None
+    assert difference(old, new) == "$.n was 1, is 2"
+    assert normal_bytes(old) == normal_bytes(old)
+
+
 def test_the_difference_has_a_path() -> None:
     """For a person who looks for it in a long conversation."""
     old = {"a": [1, {"b": "x" * 500 + "one"}], "c": True, "d": [1]}
