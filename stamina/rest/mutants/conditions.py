@@ -21,13 +21,14 @@ from stamina.rest.expressions import (
     NullCheck,
     Quantified,
     Quantifier,
+    Subject,
     Sum,
 )
 from stamina.rest.mutants.acting import Acting, action_fault, altered, each_action, replaced
 from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, at_most_one, never_empty, never_equal, never_null
+from stamina.rest.mutants.proofs import NEVER_NULL, apart, at_most_one, never_empty, never_equal, never_null
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Refusal, View, is_met, value_of
 from stamina.rest.testdata import UNIT, step_datetime
@@ -72,7 +73,7 @@ def condition_negated(ground: Ground) -> Faults:
 @operator("comparison-at-equality", "B2")
 def comparison_at_equality(ground: Ground) -> Faults:
     """A comparison is wrong when both sides are equal."""
-    yield from _inner(ground, "wrong at equality", _at_equality)
+    yield from _inner(ground, _AT_EQUALITY, _at_equality)
 
 
 @operator("comparison-literal-off", "B2")
@@ -112,17 +113,33 @@ def _inner(ground: Ground, detail: str, change: Callable[[Comparison | NullCheck
         if new is None:
             continue
         if isinstance(condition, Quantified):
-            yield _with_condition(ground, where, detail, attrs.evolve(condition, condition=new))
+            why = _apart(ground, where[0], condition) if detail == _AT_EQUALITY else ""
+            yield _with_condition(ground, where, detail, attrs.evolve(condition, condition=new), why)
         else:
             fault = _with_condition(ground, where, detail, new)
             yield attrs.evolve(fault, prove=partial(_no_edge, *where[:3], new)) if isinstance(new, Comparison) else fault
+
+
+_AT_EQUALITY: Final = "wrong at equality"
+
+
+def _apart(ground: Ground, entity: Entity, condition: Quantified) -> str:
+    """Why the two fields of the objects in a list that a condition compares are never equal."""
+    target = ground.state.entity(entity.field(condition.list_field).type.target)  # type: ignore[union-attr]
+    match condition.condition:
+        case Comparison(FieldRef(one, Subject.OTHER), _, FieldRef(two, Subject.OTHER)):
+            return apart(target.field(one), target.field(two))
+        case _:
+            return ""
 
 
 def _no_edge(entity: Entity, action: Action, index: int, wrong: Comparison) -> str:
     """Why a comparison that is wrong at its edge alone cannot be told from the right one."""
     right = action.conditions[index]
     at_equality = isinstance(right, Comparison) and AT_EQUALITY.get(right.comparator) is wrong.comparator
-    return (never_equal(action, index) if at_equality else "") or no_difference(entity, action, index, wrong)
+    if at_equality and isinstance(wrong.left, FieldRef) and isinstance(wrong.right, FieldRef):
+        return never_equal(action, index) or apart(entity.field(wrong.left.field), entity.field(wrong.right.field))
+    return no_difference(entity, action, index, wrong)
 
 
 def _negated(condition: Comparison | NullCheck) -> Comparison | NullCheck:

@@ -14,6 +14,7 @@ from stamina.rest.expressions import (
     ArithmeticOperator,
     Compute,
     Effect,
+    FieldRef,
     IncrementBy,
     LiteralValue,
     OnThis,
@@ -43,10 +44,17 @@ def target_field(ground: Ground, entity: Entity, effect: Effect) -> tuple[Entity
     return target, target.field(effect.target)
 
 
+def read_field(ground: Ground, entity: Entity, effect: Effect, ref: FieldRef) -> Field:
+    """The field that an operand of an effect reads."""
+    return (entity if ref.subject is Subject.THIS else target_field(ground, entity, effect)[0]).field(ref.field)
+
+
 def idle(ground: Ground, where: Where) -> str:
     """Why an effect, right as it is, never changes anything."""
     entity, action, index, effect = where
-    return effect_without_force(action, index) or unwritable(target_field(ground, entity, effect)[1], effect)
+    value = effect.assignment.value if isinstance(effect.assignment, Compute) else None
+    operands = () if value is None else tuple(read_field(ground, entity, effect, ref) for ref in (value.left, value.right))
+    return effect_without_force(action, index) or unwritable(target_field(ground, entity, effect)[1], effect, operands)
 
 
 def _with_effect(ground: Ground, where: Where, detail: str, *news: Effect, why: str = "") -> Fault:

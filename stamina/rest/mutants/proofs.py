@@ -5,15 +5,17 @@ Each proof is a sentence with its rule; the empty string is no proof. Proofs hol
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
 from stamina.rest.expressions import (
     Arithmetic,
+    ArithmeticOperator,
     Comparator,
     Comparison,
     Compute,
@@ -49,6 +51,7 @@ NEVER_REFUSED: Final = "B1: the action has no conditions and can start from ever
 OUT_OF_BOUNDS: Final = "B4: from no value of {} does the result stay inside the bounds, so tests let the effect meet null alone, and then it does nothing"
 AT_MOST_ONE: Final = "B2: condition {} does not hold when {} has more than one object"
 NEVER_EQUAL: Final = "B2: condition {} does not hold when the two fields are equal"
+APART: Final = "V4: by their bounds {} and {} are never equal"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
@@ -120,12 +123,46 @@ def effect_without_force(action: Action, index: int) -> str:
     return ""
 
 
-def unwritable(field: Field, effect: Effect) -> str:
-    """Why an increment never writes anything in a fair test: there is no value from which it stays inside the bounds."""
-    if not isinstance(effect.assignment, IncrementBy) or not isinstance(field.type, IntegerType | FloatType):
-        return ""
+def unwritable(field: Field, effect: Effect, operands: tuple[Field, ...]) -> str:
+    """Why an increment or arithmetic never writes anything in a fair test: from no values inside the bounds does the result come to lie inside them."""
+    span = _span(field)
+    match effect.assignment:
+        case IncrementBy(amount):
+            result = (span[0] + amount, span[1] + amount)
+        case Compute(Arithmetic(_, symbol, _)):
+            result = _combined(symbol, *map(_span, operands))
+        case _:
+            return ""
+    return OUT_OF_BOUNDS.format(field.name) if result[0] > span[1] or result[1] < span[0] else ""
+
+
+def apart(one: Field, two: Field) -> str:
+    """Why two numbers are never equal."""
+    spans = _span(one), _span(two)
+    return APART.format(one.name, two.name) if spans[0][0] > spans[1][1] or spans[1][0] > spans[0][1] else ""
+
+
+Span: TypeAlias = tuple[float, float]
+"""The least and the largest value of a number."""
+
+
+def _span(field: Field) -> Span:
+    if not isinstance(field.type, IntegerType | FloatType):
+        return -math.inf, math.inf
     low, high = field.type.minimum, field.type.maximum
-    return OUT_OF_BOUNDS.format(field.name) if low is not None and high is not None and high - low < abs(effect.assignment.amount) else ""
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def _combined(symbol: ArithmeticOperator, one: Span, two: Span) -> Span:
+    """Where a result lies; a product without bounds anywhere."""
+    match symbol:
+        case ArithmeticOperator.ADD:
+            return one[0] + two[0], one[1] + two[1]
+        case ArithmeticOperator.SUBTRACT:
+            return one[0] - two[1], one[1] - two[0]
+        case ArithmeticOperator.MULTIPLY:
+            corners = [left * right for left in one for right in two]
+            return (-math.inf, math.inf) if any(map(math.isinf, (*one, *two))) else (min(corners), max(corners))
 
 
 def always_null(action: Action, index: int) -> frozenset[str]:

@@ -21,12 +21,12 @@ from stamina.rest.expressions import (
     Subject,
 )
 from stamina.rest.mutants.acting import Acting, action_fault, each_action
-from stamina.rest.mutants.effects import Where, each_effect, idle, target_field
+from stamina.rest.mutants.effects import Where, each_effect, idle, read_field, target_field
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
 from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, at_most_one, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
 from stamina.rest.resources import Resource
-from stamina.rest.schema import Action, Entity, Field, State
+from stamina.rest.schema import Action, Field, State
 from stamina.rest.semantics import Object, Refusal, View, assign, run_effects, value_of, written
 from stamina.rest.truth import error, ok
 from stamina.rest.values import may_be_null
@@ -171,7 +171,7 @@ def _adds_nothing(ground: Ground, where: Where) -> str:
     other = value.right if value.left == own else value.left
     added = value.operator is ArithmeticOperator.ADD and own in (value.left, value.right)
     taken = value.operator is ArithmeticOperator.SUBTRACT and value.left == own
-    alone = own != other and not may_be_null(_read_field(ground, entity, effect, own))
+    alone = own != other and not may_be_null(read_field(ground, entity, effect, own))
     return "B3: 0 added to the target, or taken from it, leaves it as it is, which null does too" if alone and (added or taken) else ""
 
 
@@ -188,15 +188,10 @@ def null_operand_makes_null(ground: Ground) -> Faults:
 
     for fault, (entity, _, _, effect) in _null_faults(ground, "stores null for null", run):
         if isinstance(effect.assignment, Compute):
-            nullable = [ref for ref in (effect.assignment.value.left, effect.assignment.value.right) if may_be_null(_read_field(ground, entity, effect, ref))]
+            nullable = [ref for ref in (effect.assignment.value.left, effect.assignment.value.right) if may_be_null(read_field(ground, entity, effect, ref))]
             own = Subject.THIS if isinstance(effect.scope, OnThis) else Subject.OTHER
             same = all(ref.field == effect.target and ref.subject is own for ref in nullable)
             yield attrs.evolve(fault, equivalent="B3: what is left as it is when an operand is null is that null operand") if same else fault
-
-
-def _read_field(ground: Ground, entity: Entity, effect: Effect, ref: FieldRef) -> Field:
-    """The field that an operand of an effect reads."""
-    return (entity if ref.subject is Subject.THIS else target_field(ground, entity, effect)[0]).field(ref.field)
 
 
 def _with_null_operands(ground: Ground, detail: str, run: Runner) -> Iterator[Fault]:
@@ -212,7 +207,7 @@ def _null_faults(ground: Ground, detail: str, run: Runner) -> Iterator[tuple[Fau
             operands = [(isinstance(effect.scope, OnThis), field)]
         if isinstance(effect.assignment, Compute):
             refs = (effect.assignment.value.left, effect.assignment.value.right)
-            operands = [(ref.subject is Subject.THIS, _read_field(ground, entity, effect, ref)) for ref in refs]
+            operands = [(ref.subject is Subject.THIS, read_field(ground, entity, effect, ref)) for ref in refs]
         nullable = [(is_own, each) for is_own, each in operands if may_be_null(each)]
         if nullable:
             known = never_null(action, index)

@@ -170,6 +170,9 @@ def _with_far_others(actors: Actors, scene: Scene) -> Scene:
                 if there and not objects[key][field.name]:
                     news[field.name] = there if testdata.is_list(field) else there[0]
             candidate = scene.changed(entity, key, news)
+            for field in links if number == 0 else ():
+                if not candidate.read(entity, key, field.name):
+                    candidate = _referring(actors, candidate, (entity, key), field)
             if _accepted(actors, candidate):
                 scene = candidate
     return scene

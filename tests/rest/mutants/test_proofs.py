@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stamina.rest.expressions import (
     Arithmetic,
@@ -27,7 +29,7 @@ from stamina.rest.expressions import (
 )
 from stamina.rest.mutants import proofs
 from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType, ReferenceListType, ReferenceType
-from stamina.rest.semantics import Store, perform, refusal, view
+from stamina.rest.semantics import Store, arithmetic, perform, refusal, view
 
 ACTION = Action("act", "state", ("on",), "off")
 ENTITY = Entity(
@@ -218,5 +220,38 @@ def test_what_is_compared_is_not_null_until_an_effect_clears_it() -> None:
 )
 def test_an_increment_that_leaves_the_bounds_from_everywhere_writes_nothing(kind: IntegerType | FloatType, amount: float, *, never: bool) -> None:
     field = Field("b", kind, nullable=True)
-    assert bool(proofs.unwritable(field, Effect("b", IncrementBy(amount)))) is never
-    assert proofs.unwritable(field, Effect("b", SetTo(10.0))) == ""
+    assert bool(proofs.unwritable(field, Effect("b", IncrementBy(amount)), ())) is never
+    assert proofs.unwritable(field, Effect("b", SetTo(10.0)), ()) == ""
+
+
+@given(*[st.tuples(st.integers(-4, 4), st.integers(0, 3))] * 3, st.sampled_from(sorted(ArithmeticOperator)))
+def test_arithmetic_is_proven_idle_only_where_no_values_lead_inside(
+    target: tuple[int, int], one: tuple[int, int], two: tuple[int, int], symbol: ArithmeticOperator
+) -> None:
+    ranges = [range(low, low + size + 1) for low, size in (target, one, two)]
+    kinds = [Field(name, IntegerType(each[0], each[-1])) for name, each in zip("cab", ranges, strict=True)]
+    effect = Effect("c", Compute(Arithmetic(FieldRef("a"), symbol, FieldRef("b"))))
+    reached = any(arithmetic(left, symbol, right) in ranges[0] for left in ranges[1] for right in ranges[2])
+    proven = bool(proofs.unwritable(kinds[0], effect, tuple(kinds[1:])))
+    assert not (proven and reached)
+    if symbol is not ArithmeticOperator.MULTIPLY:
+        assert proven is not reached
+
+
+def test_bounds_may_keep_two_numbers_apart() -> None:
+    low, high, wide = Field("a", IntegerType(None, 0)), Field("b", IntegerType(1, 9)), Field("c", FloatType(0.5, 1.0))
+    assert proofs.apart(low, high)
+    assert proofs.apart(high, low)
+    assert proofs.apart(wide, low)
+    assert proofs.apart(wide, high) == ""
+
+
+def test_other_conditions_may_keep_two_sides_apart_and_lists_short() -> None:
+    a, b = FieldRef("a"), FieldRef("b")
+    action = acting(conditions=(Comparison(a, Comparator.GE, b), Comparison(b, Comparator.NE, a), Comparison(Count("all"), Comparator.LT, Literal(2))))
+    assert proofs.never_equal(action, 0)
+    assert proofs.never_equal(action, 2) == ""
+    assert proofs.never_equal(attrs.evolve(action, conditions=action.conditions[:1]), 0) == ""
+    assert proofs.at_most_one(action, "all")
+    assert proofs.at_most_one(action, "others") == ""
+    assert proofs.at_most_one(acting(conditions=(Comparison(Count("all"), Comparator.NE, Literal(2)),)), "all") == ""
