@@ -162,7 +162,8 @@ def _with_far_others(actors: Actors, scene: Scene) -> Scene:
     for entity, objects in scene.store.items():
         kit = actors.kits.by_name[entity]
         ends = {field.name: testdata.ends(field) for field in kit.plain if (entity, field.name) not in mentioned}
-        links = [field for field in kit.references if (entity, field.name) not in mentioned]
+        # Kits reach two references from the acting object; what those objects refer to may lie further away.
+        links = [field for field in kit.references if (entity, field.name) not in mentioned and target_name(field) in actors.kits.by_name]
         for number, key in enumerate(key for key in objects if (entity, key) != here):
             news = {name: pair[number % 2] for name, pair in ends.items()}
             for field in links:
