@@ -125,13 +125,16 @@ def play(harness: str, out: Path, observe: Observer, *, last: int = SHORT, overr
 
     Raises:
         InputError: there is no such harness, it runs no model, or its image is not there.
+        KeyboardInterrupt: it was interrupted.
     """
     text = sweep_text(harness, last)
     plan = plan_of(parse(text, "harness check", overrides, harnesses=HARNESSES))
     check_place(plan)
     run = Run.create(out.absolute(), resolved(text, overrides).encode(), lock_of(plan))
     with run.playing():
-        play_run(run, plan, observe)
+        end = play_run(run, plan, observe)
+    if end.interrupted:
+        raise KeyboardInterrupt  # half a play shows nothing, and must not look as if it did
     (folder,) = run.scenarios()
     return findings(Seen.of(folder), last)
 
