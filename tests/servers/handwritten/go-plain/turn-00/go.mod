@@ -1,0 +1,3 @@
+module entityserver
+
+go 1.19
