@@ -54,18 +54,15 @@ class Origins:
         Raises:
             KeyError: the target's entity or segment is not there.
         """
-        match target:
-            case ("server", *_):
-                return 0
-            case ("retired-segment", segment, *_):
-                return self._segments[segment]
-            case ("retired", entity):
-                owner = self._owners[entity]
-                return max((since for key, since in owner.members.items() if key[0].startswith("retired-")), default=owner.since)
-            case (kind, entity, *rest):
-                owner = self._owners[entity]
-                return owner.members.get((kind, *rest), owner.since)
-        raise KeyError(target)
+        kind = target[0]
+        if kind == "server":
+            return 0
+        if kind == "retired-segment":
+            return self._segments[target[1]]
+        owner = self._owners[target[1]]
+        if kind == "retired":
+            return max((since for key, since in owner.members.items() if key[0].startswith("retired-")), default=owner.since)
+        return owner.members.get((kind, *target[2:]), owner.since)
 
     def _with_new_name(self, change: RenameEntity, turn: int) -> dict[str, _Owner]:
         """A new name of an entity moves the paths of its own endpoints, and nothing else (D3)."""

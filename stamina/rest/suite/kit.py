@@ -40,6 +40,7 @@ class Kit:
         needed: values of the fields that every POST must carry.
         only_omitted: fields that are null by omission only.
         checks: for each field, which values it takes.
+        filled: fields that a stored object never has null in.
     """
 
     entity: Entity
@@ -51,6 +52,7 @@ class Kit:
     needed: Object
     only_omitted: tuple[str, ...]
     checks: dict[str, Check]
+    filled: frozenset[str]
 
     def minimal(self, key: str) -> Object:
         """The smallest body that creates an object."""
@@ -91,6 +93,7 @@ def make_kit(source: Source) -> Kit:
         needed={field.name: testdata.ordinary(field, number) for field in entity.fields if testdata.needed(field)},
         only_omitted=tuple(field.name for field in entity.fields if may_be_null(field) and not testdata.takes_null(field)),
         checks={field.name: checker(field) for field in entity.fields},
+        filled=frozenset(field.name for field in entity.fields if not may_be_null(field)),
     )
 
 

@@ -18,7 +18,6 @@ from stamina.rest.expressions import OnThis
 from stamina.rest.schema import Action, Field
 from stamina.rest.semantics import Refusal, Store
 from stamina.rest.suite.kit import Kit, Kits, Object, create, listing, target_name
-from stamina.rest.values import may_be_null
 from stamina.rest.worlds import World
 from stamina.suite import Step
 
@@ -52,7 +51,7 @@ class Scene:
         """This scene with other values in one object, which is made when there is none."""
         objects = self.store.get(entity, {})
         store = {**self.store, entity: {**objects, key: {**objects.get(key, {}), **fields}}}
-        return attrs.evolve(self, store=store, label=label or self.label)
+        return Scene(self.acting, store, self.pinned, label or self.label)
 
     def renamed(self, kits: Kits, entity: str, old: str, new: str) -> Scene:
         """This scene with another id for one object, wherever it is mentioned."""
@@ -138,9 +137,12 @@ def _is_valid(kits: Kits, store: Store) -> bool:
     for entity, objects in store.items():
         kit = kits.by_name[entity]
         for each in objects.values():
-            for field in kit.entity.fields:
-                value = each[field.name]
-                if not tame(value) or (kit.checks[field.name](value, ids_of) is not None and not (value is None and may_be_null(field))):
+            for name, check in kit.checks.items():
+                value = each[name]
+                if value is None:
+                    if name in kit.filled:
+                        return False
+                elif not tame(value) or check(value, ids_of) is not None:
                     return False
     return True
 
