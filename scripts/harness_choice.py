@@ -1,27 +1,30 @@
-"""Prints the harnesses that CI plays this time: three light ones and a heavy one, chosen by a commit's hash.
+"""Prints the harnesses that CI plays this time: as many as were asked for, chosen by a commit's hash among those that docs/harnesses.md has in its table.
 
-python scripts/harness_choice.py COMMIT
+python scripts/harness_choice.py COMMIT [COUNT]
+
+The table is written from plays (scripts/harness_table.py), so what CI plays is what the page claims. Whatever else there is waits for `make test-harnesses`.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from harnesses.recipes import names
-from harnesses.registry import BUILT_IN, HARNESSES
-
-HEAVY = ("opencode", "openhands")
-"""Minutes of CPU each: one of them at a time."""
+PAGE = Path(__file__).parents[1] / "docs" / "harnesses.md"
+BEGIN = "<!-- table: scripts/harness_table.py -->"
 
 
-def choice(commit: str, clis: list[str]) -> list[str]:
-    """Three light ones and a heavy one."""
-    number = int(commit[:8], 16)
-    light = [name for name in clis if name not in HEAVY]
-    heavy = [name for name in clis if name in HEAVY]
-    some = [light[(number + at) % len(light)] for at in range(min(3, len(light)))]
-    return [*some, *([heavy[number // len(light) % len(heavy)]] if heavy else [])]
+def claimed(page: str) -> list[str]:
+    """The harnesses in the table's first line."""
+    header = next(line for line in page.partition(BEGIN)[2].splitlines() if line.startswith("|"))
+    return [cell.strip() for cell in header.strip("|").split("|") if cell.strip()]
+
+
+def choice(commit: str, names: list[str], count: int) -> list[str]:
+    """So many in a row, beginning where the hash says."""
+    first = int(commit[:8], 16) % len(names)
+    return [names[(first + at) % len(names)] for at in range(min(count, len(names)))]
 
 
 if __name__ == "__main__":
-    print(*choice(sys.argv[1], [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_model and entry.name in names()]))
+    print(*choice(sys.argv[1], claimed(PAGE.read_text(encoding="utf-8")), int(sys.argv[2]) if len(sys.argv) > 2 else 4))
