@@ -218,7 +218,7 @@ def second_engine(host: str) -> Iterator[str]:
 async def copy_image(source: str, target: str) -> None:
     """The base image, from one engine to another."""
     async with connect(source) as engine:
-        image = next(image for image in await engine.images("stamina.image=base") if image.labels["stamina.recipe"] == recipe(BASE).digest)
+        image = next(image for image in await engine.images("stamina.image=base") if image.tags and image.labels["stamina.recipe"] == recipe(BASE).digest)
     sockets = [each.removeprefix("unix://") for each in (source, target)]
     script = (
         f"set -o pipefail; curl -sSf --unix-socket {sockets[0]} http://e/images/{image.tags[0]}/get | "

@@ -59,6 +59,7 @@ class ShellHarness:
     script: str
     name: str = "shell"
     uses_model: bool = False
+    program: None = None
 
     def command(self, context: CallContext) -> Command:
         first = (context.turn, context.attempt, context.call) == (0, 0, 0)
