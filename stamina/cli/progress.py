@@ -19,6 +19,7 @@ from actors.observer import Draining, Event, Happened, Held, ModelDown, ModelUp,
 from stamina.cli.board import Board, key_of, name_of, passed_turns
 from stamina.cli.console import safe
 from stamina.config.model import Plan
+from stamina.outcome import Ending
 from stamina.turns import Ended, SuiteRan, next_step
 
 REFRESH_PER_SECOND = 4
@@ -60,7 +61,8 @@ def line_of(event: Event) -> str | None:
         case ScenarioEnded(work, outcome):
             cause = f", cause {outcome.cause.value}" if outcome.cause else ""
             detail = f": {outcome.detail}" if outcome.detail else ""
-            return f"{name_of(key_of(work))}: {outcome.ending.value} with {passed_turns(outcome.turns)}/{outcome.turns_planned + 1} turns passed{cause}{detail}"
+            word = "interrupted" if outcome.ending is Ending.RUNNING else outcome.ending.value
+            return f"{name_of(key_of(work))}: {word} with {passed_turns(outcome.turns)}/{outcome.turns_planned + 1} turns passed{cause}{detail}"
         case ScenarioCrashed(work, error, _):
             return f"{name_of(key_of(work))}: crashed through a bug: {error}"
         case Held(reason):
