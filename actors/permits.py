@@ -14,6 +14,7 @@ import psutil
 import trio
 
 from actors.stopping import Stop
+from scenario_store.atomic import host_faults
 from stamina.config.model import Sweep
 
 T = TypeVar("T")
@@ -72,8 +73,9 @@ FLOOR: Final = Room(disk=1 << 30, inodes=10_000, memory=256 << 20, processes=64)
 
 
 def look(path: Path) -> Room:
-    """The room that this host has now; ``path`` is on the disk that counts."""
-    disk = os.statvfs(path)
+    """The room that this host has now; ``path`` is on the disk that counts. Raises HostFault when it is gone."""
+    with host_faults("look at", path):
+        disk = os.statvfs(path)
     return Room(disk.f_bavail * disk.f_frsize, disk.f_favail, psutil.virtual_memory().available, _processes_left())
 
 

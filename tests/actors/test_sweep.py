@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.observer import Draining, Held, RoomAgain, ScenarioCrashed
-from actors.permits import Admission, Room
+from actors.permits import Admission, Room, look
 from actors.stopping import Stop
 from actors.supervise import Intensity
 from actors.sweep import Company, Report, SweepEnd, play_sweep
@@ -244,6 +244,11 @@ class TestAdmission:
                 nursery.start_soon(admission.wait)
         assert len(seen.of(Held)) == 6
         assert seen.of(RoomAgain) == [RoomAgain(3600)]
+
+    def test_a_run_that_was_deleted_is_the_hosts_fault(self, tmp_path: Path) -> None:
+        """Nobody's bug."""
+        with pytest.raises(HostFault, match="cannot look at .*gone: No such file"):
+            look(tmp_path / "gone")
 
     async def test_a_stop_ends_the_waiting(self, tmp_path: Path, autojump_clock: object) -> None:
         """A full host can be left."""
