@@ -247,7 +247,7 @@ class TestAdmission:
 
     def test_a_run_that_was_deleted_is_the_hosts_fault(self, tmp_path: Path) -> None:
         """Nobody's bug."""
-        with pytest.raises(HostFault, match="cannot look at .*gone: No such file"):
+        with pytest.raises(HostFault, match=r"cannot look at .*gone: No such file"):
             look(tmp_path / "gone")
 
     async def test_a_stop_ends_the_waiting(self, tmp_path: Path, autojump_clock: object) -> None:
