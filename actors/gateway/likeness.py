@@ -51,11 +51,6 @@ def normal(value: Any) -> Any:
     return _normal(value, _masked)
 
 
-def normal_text(text: str) -> str:
-    """The same of text, such as a piece of JSON between two values."""
-    return _masked(text)
-
-
 def normal_bytes(part: bytes) -> bytes:
     """The same of a part of a body (:mod:`scenario_store.parts`), with or without a comma in front."""
     text = part.decode("utf-8", "replace")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,6 @@ import attrs
 import click
 from rich.console import Console
 
-from actors.gateway.providers import check_proxies
-from actors.permits import FLOOR, look
 from actors.sweep import SweepEnd
 from harnesses.registry import HARNESSES
 from scenario_store.journal import Journal
@@ -24,18 +20,17 @@ from scenario_store.run import Run
 from stamina.cli.conformance import play
 from stamina.cli.console import json_option, print_json, safe
 from stamina.cli.ending import DONE, INTERRUPTED, NEGATIVE, Traces
-from stamina.cli.places import check_place
+from stamina.cli.obstacles import check_models, check_room, images_of, obstacles
 from stamina.cli.playing import lock_of, play_run
 from stamina.cli.progress import plain, showing
 from stamina.cli.replaying import recorded_run, replay_path
 from stamina.cli.runs import RUNS, find_run, run_argument
 from stamina.config.dump import resolved
 from stamina.config.estimate import describe, estimate
-from stamina.config.load import check_keys, parse, read_text
+from stamina.config.load import parse, read_text
 from stamina.config.lock import Lock, difference, merged
 from stamina.config.model import Plan
 from stamina.config.plan import plan as plan_of
-from stamina.errors import HostFault, StaminaError
 from stamina.outcome import Cause, Ending
 from stamina.report.machine import report_json
 from stamina.report.render import print_report
@@ -124,58 +119,10 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
 
 
 def _told_obstacles(plan: Plan, out: Path, replay: str | None) -> int:
-    """What ``run`` would be refused for, here and now; nothing is made."""
-    obstacles = list(_obstacles(plan, out, replay))
-    for obstacle in obstacles:
+    found = list(obstacles(plan, out, replay))
+    for obstacle in found:
         click.echo(f"run would refuse: {obstacle}", err=True)
-    return NEGATIVE if obstacles else DONE
-
-
-def _obstacles(plan: Plan, out: Path, replay: str | None) -> Iterator[str]:
-    try:
-        recorded = recorded_run(replay, plan)
-    except StaminaError as error:
-        yield str(error)
-        return
-    images: dict[str, str] = {}
-    checks: Sequence[Callable[[], None]] = (
-        partial(_check_keys, plan, recorded),
-        partial(check_room, out),
-        lambda: images.update(check_place(plan, _begun_in(out))),
-        partial(_check_mixing, plan, out, recorded, images),
-    )
-    for check in checks:
-        try:
-            check()
-        except StaminaError as error:
-            yield str(error)
-
-
-def _check_keys(plan: Plan, recorded: Run | None) -> None:
-    """What it takes to reach the models; a replay needs nothing."""
-    if recorded is None:
-        check_keys(plan.sweep, os.environ)
-        check_proxies([cell.model for cell in plan.cells if cell.model is not None], os.environ)
-
-
-def _begun_in(out: Path) -> Mapping[str, str]:
-    """The images that a run was begun in; none for a run that is new."""
-    return Run.open(out).lock().images if (out / "lock.json").exists() else {}
-
-
-def _check_mixing(plan: Plan, out: Path, recorded: Run | None, images: Mapping[str, str]) -> None:
-    if (out / "lock.json").exists():
-        difference(Run.open(out).lock(), lock_of(plan, replay_path(recorded, out), images)).check(str(out))
-    else:
-        Run(out).check_free()
-
-
-def check_room(out: Path) -> None:
-    """Raises :class:`HostFault` when this machine has too little left of something for a run to begin; once begun it waits instead."""
-    there = next(path for path in (out, *out.parents) if path.exists())
-    lacks = look(there).lacks(FLOOR)
-    if lacks is not None:
-        raise HostFault(f"{out}: {lacks}. Make room, or choose a folder on another disk with --out")
+    return NEGATIVE if found else DONE
 
 
 def _play(
@@ -190,11 +137,11 @@ def _play(
     as_json: bool,
 ) -> int:
     """Everything that can be refused is refused before anything is made."""
-    recorded = recorded_run(replay, plan, out if resumed else None)
-    _check_keys(plan, recorded)
-    check_room(out.absolute())
     out = out.absolute()  # processes of the run have working folders of their own
-    lock = lock_of(plan, replay_path(recorded, out), check_place(plan, _begun_in(out)))
+    recorded = recorded_run(replay, plan, out if resumed else None)
+    check_models(plan, recorded)
+    check_room(out)
+    lock = lock_of(plan, replay_path(recorded, out), images_of(plan, out))
     run = _prepared(out, text, lock)
     Traces.folder = run.path
     with run.playing():

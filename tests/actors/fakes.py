@@ -82,6 +82,26 @@ class ToyScenario:
         return f"{verdict.total - verdict.passed} failed ({level})"
 
 
+SERVER_CODE = """
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"NUMBER")
+    def log_message(self, *given): pass
+http.server.HTTPServer(("", int(sys.argv[1])), Handler).serve_forever()
+"""
+"""The program of a right server of a :class:`ToyScenario`, once NUMBER is the turn's."""
+
+
+class Modelless:
+    """What a harness owes, beside its two methods, that runs no model and needs no CLI in the sandbox: what all harnesses must have is added here, once."""
+
+    uses_model = False
+    program = None
+
+
 @attrs.frozen
 class ToyHarness:
     """Puts the call's place into the command, and reads the exit code."""

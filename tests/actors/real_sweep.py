@@ -25,32 +25,20 @@ from harnesses.harness import CallContext, CallEnd, CallReport, Command
 from scenario_store.folder import LiveFolder
 from stamina.config.model import AgentConfig, Plan, Sweep, Work
 from stamina.outcome import Cause
-from tests.actors.fakes import ToyScenario, folder_of, works
+from tests.actors.fakes import SERVER_CODE, Modelless, ToyScenario, folder_of, works
 
 SERVER = f"""exec {sys.executable} -I -S server.py "$1" """
-CODE = """
-import http.server, sys
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"NUMBER")
-    def log_message(self, *given): pass
-http.server.HTTPServer(("", int(sys.argv[1])), Handler).serve_forever()
-"""
 
 
 @attrs.frozen
-class ShellHarness:
+class ShellHarness(Modelless):
     """Reads the number from the prompt, as an agent reads text, and leaves a daemon behind."""
 
     seconds: float
     name: str = "shell"
-    uses_model: bool = False
-    program: None = None
 
     def command(self, context: CallContext) -> Command:
-        code = CODE.replace("NUMBER", context.prompt.removeprefix("say ").strip())
+        code = SERVER_CODE.replace("NUMBER", context.prompt.removeprefix("say ").strip())
         files = f"cat > run_server.sh <<'END'\n{SERVER}\nEND\ncat > server.py <<'END'\n{code}\nEND\n"
         script = f"{files}setsid sleep 600 &\necho $! > ~/daemon; sleep {self.seconds}; echo done"
         return Command(("bash", "-c", script))

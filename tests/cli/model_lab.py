@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import attrs
 import pytest
 
 from harnesses.registry import HARNESSES
+from tests.local_server import QuietHandler, listening
 
 AGENT = '''
 """Asks its model what to run, runs it, says what came of it, until the model has nothing more to run."""
@@ -161,7 +160,7 @@ def provider(answer: Callable[[Asked], Reply]) -> Iterator[tuple[int, list[Asked
     """The provider; its port, and what it was asked."""
     asked: list[Asked] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             request = Asked(len(asked), self.path, dict(self.headers), body)
@@ -174,14 +173,5 @@ def provider(answer: Callable[[Asked], Reply]) -> Iterator[tuple[int, list[Asked
                 self.wfile.write(piece)
                 self.wfile.flush()
 
-        def log_message(self, *given: object) -> None:
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        try:
-            yield server.server_address[1], asked
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(Handler) as port:
+        yield port, asked

@@ -77,7 +77,7 @@ def test_a_dry_run_says_what_run_would_refuse(capsys: pytest.CaptureFixture[str]
 
 def test_a_disk_without_room_is_refused_before_anything_is_made(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that could only wait is not begun."""
-    monkeypatch.setattr("stamina.cli.run.look", lambda path: Room(disk=100 << 20, inodes=10**6, memory=1 << 40))
+    monkeypatch.setattr("stamina.cli.obstacles.look", lambda path: Room(disk=100 << 20, inodes=10**6, memory=1 << 40))
 
     assert main(["run", "tiny.toml"]) == 2
 

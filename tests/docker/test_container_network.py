@@ -1,10 +1,5 @@
 """What containers can reach: the gateway's address and what the sweep allows, and never one another."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import attrs
 import pytest
 import trio
@@ -13,32 +8,21 @@ from actors.containers import Containers
 from actors.sandbox import Server
 from stamina.config.model import Egress
 from tests.docker.container_lab import SMALL, Lab
+from tests.local_server import QuietHandler, listening
 
 pytestmark = pytest.mark.docker
 
 FETCH = "curl -s --noproxy '*' -m 3 -o /dev/null -w '%{{http_code}}' http://{host}:{port}/ || echo \" $?\""
 
 
-@contextmanager
-def listening(address: str) -> Iterator[int]:
-    """A server of this machine that says "host"."""
+class SaysHost(QuietHandler):
+    """A server of this machine."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "4")
-            self.end_headers()
-            self.wfile.write(b"host")
-
-        def log_message(self, *given: object) -> None:
-            pass
-
-    with ThreadingHTTPServer((address, 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"host")
 
 
 async def test_containers_cannot_see_each_other(lab: Lab) -> None:
@@ -53,7 +37,7 @@ async def test_containers_cannot_see_each_other(lab: Lab) -> None:
 async def test_what_listens_on_the_network_is_reached(lab: Lab) -> None:
     """As the model gateway does."""
     async with lab.containers() as made, lab.open(made) as sandbox:
-        with listening(made.network.listen) as port:
+        with listening(SaysHost, made.network.listen) as port:
             done = await lab.bash(sandbox, FETCH.format(host=made.network.reach, port=port))
 
     assert done.out == "200"
@@ -81,7 +65,7 @@ async def proxied(made: Containers, lab: Lab, url: str, *options: str) -> str:
 
 async def test_registries_are_reached_through_the_proxy(lab: Lab) -> None:
     """In plain HTTP and through a tunnel; what is not on the list is refused."""
-    with listening("127.0.0.1") as port, listening("127.0.0.1") as other:
+    with listening(SaysHost) as port, listening(SaysHost) as other:
         config = attrs.evolve(SMALL, egress=Egress.REGISTRIES, egress_allow=(f"localhost:{port}",))
         async with lab.containers(config) as made:
             found = {}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import attrs
+
+from tests.local_server import QuietHandler, listening
 
 Body = dict[str, Any]
 
@@ -72,7 +72,7 @@ def serving(model: Model) -> Iterator[Stub]:
     """The stub on a port of the loopback, for the length of the block."""
     stub = Stub(model)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             status, answer = stub.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             sent = json.dumps(answer).encode()
@@ -82,16 +82,6 @@ def serving(model: Model) -> Iterator[Stub]:
             self.end_headers()
             self.wfile.write(sent)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    stub.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with listening(Handler) as port:
+        stub.base_url = f"http://127.0.0.1:{port}/v1"
         yield stub
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

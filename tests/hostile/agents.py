@@ -10,6 +10,8 @@ from typing import Final
 
 import attrs
 
+from tests.actors.fakes import SERVER_CODE
+
 MIB: Final = 1 << 20
 DISK: Final = 200 * MIB
 """What one of these agents may take."""
@@ -23,25 +25,20 @@ OUTPUT: Final = 8 * MIB
 WALL: Final = 4.0
 """Seconds for those that never end by themselves."""
 
-PRELUDE: Final = """
+PRELUDE: Final = (
+    """
 honest() {
 rm -rf run_server.sh server.py
 cat >run_server.sh <<'END'
 exec python3 -I -S server.py "$1"
 END
-cat >server.py <<'END'
-import http.server, sys
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"NUMBER")
-    def log_message(self, *given): pass
-http.server.HTTPServer(("", int(sys.argv[1])), Handler).serve_forever()
-END
+cat >server.py <<'END'"""
+    + SERVER_CODE
+    + """END
 }
 finish() { echo DONE >&2; exit 0; }
 """
+)
 
 HONEST: Final = "honest; finish"
 

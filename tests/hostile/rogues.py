@@ -25,7 +25,7 @@ from stamina.domain import FeedbackLevel, Handler, ScenarioOptions, TurnPlan
 from stamina.exchange import Response
 from stamina.outcome import Cause, ScenarioOutcome
 from stamina.suite import Suite, Verdict
-from tests.actors.fakes import Watcher, folder_of, inline, works
+from tests.actors.fakes import Modelless, Watcher, folder_of, inline, works
 from tests.hostile.servers import GOOD
 from tests.hostile.things import suite
 
@@ -134,13 +134,11 @@ class ThingScenario:
 
 
 @attrs.frozen
-class RogueHarness:
+class RogueHarness(Modelless):
     """Leaves the rogue's server at attempt 0, an honest one after it. Each call first notes which processes of the calls and servers before are still there."""
 
     rogue: Rogue
     name: str = "rogue"
-    uses_model: bool = False
-    program: None = None
 
     def command(self, context: CallContext) -> Command:
         made = HONEST if context.attempt else self.rogue

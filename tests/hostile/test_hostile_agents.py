@@ -37,7 +37,7 @@ from stamina.config.model import AgentConfig, Cell, Egress, SandboxConfig, Setti
 from stamina.domain import ScenarioOptions
 from stamina.outcome import Cause, Ending, ScenarioOutcome
 from stamina.turns import CallCompleted, CallExpired, CallFailed, Event, FilesRestored, MachineryFailed, SuiteRan, WorkspaceMeasured
-from tests.actors.fakes import ToyScenario, folder_of
+from tests.actors.fakes import Modelless, ToyScenario, folder_of
 from tests.docker.container_lab import ENGINE, MIB, leftovers
 from tests.hostile.agents import AGENTS, DISK, FILES, HONEST, OUTPUT, PRELUDE, UNHARMED, Agent
 
@@ -53,13 +53,11 @@ NEIGHBOUR: Final = "neighbour"
 
 
 @attrs.frozen
-class ShellHarness:
+class ShellHarness(Modelless):
     """The agent's script in the first call, honest work in all others. Done is who says so."""
 
     script: str
     name: str = "shell"
-    uses_model: bool = False
-    program: None = None
 
     def command(self, context: CallContext) -> Command:
         first = (context.turn, context.attempt, context.call) == (0, 0, 0)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from actors.gateway.credentials import AnthropicCredentials
 from actors.gateway.interfaces import CredentialsFailed
 from actors.gateway.redact import SHOWN, Redactor
 from stamina.config.model import ModelConfig, Provider
+from tests.local_server import QuietHandler, listening
 
 SENT = (("content-type", "application/json"), ("anthropic-beta", "mine-1"))
 MODEL = ModelConfig("m", Provider.ANTHROPIC, "claude", 9000)
@@ -64,7 +63,7 @@ def issuer() -> Iterator[tuple[str, list[bytes]]]:
     """Exchanges identities for tokens, each time another one; its address, and what it was sent."""
     asked: list[bytes] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             asked.append(self.rfile.read(int(self.headers["content-length"])))
             token = {"access_token": f"fetched-token-{len(asked)}", "token_type": "Bearer", "expires_in": 3600}
@@ -73,17 +72,8 @@ def issuer() -> Iterator[tuple[str, list[bytes]]]:
             self.end_headers()
             self.wfile.write(json.dumps(token).encode())
 
-        def log_message(self, *given: object) -> None:
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", asked
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(Handler) as port:
+        yield f"http://127.0.0.1:{port}", asked
 
 
 async def test_a_workloads_identity_is_exchanged_kept_and_exchanged_again(monkeypatch: pytest.MonkeyPatch) -> None:
