@@ -17,7 +17,8 @@ from actors.containers import PUBLISHED, containers
 from actors.sandbox import Server, Serving
 from stamina.config.model import Egress
 from tests.docker.container_lab import SMALL, Lab, leftovers
-from tests.docker.test_container_network import FETCH, listening
+from tests.docker.test_container_network import FETCH, SaysHost
+from tests.local_server import listening
 
 pytestmark = pytest.mark.docker
 
@@ -92,7 +93,7 @@ async def test_what_containers_reach_there(lab: Lab) -> None:
         state = await made.engine.state(one.body.name)
         assert state is not None
         inside = next(int(port.partition("/")[0]) for port, published in state.ports.items() if published == server.port)
-        with listening("0.0.0.0") as port:
+        with listening(SaysHost, "0.0.0.0") as port:
             machine = await lab.bash(other, FETCH.format(host=made.network.reach, port=port))
         neighbour = await lab.bash(other, FETCH.format(host=state.address, port=inside))
         outside = await lab.bash(other, FETCH.format(host="198.51.100.1", port=80))
