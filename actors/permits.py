@@ -28,7 +28,7 @@ REMIND_SECONDS: Final = 600.0
 
 
 class Compute(Protocol):
-    """Runs our own slow, pure work (making and checking suites, scanning folders) where it holds up nobody."""
+    """Runs our own slow work (making and checking suites, scanning folders, waiting for the disk) where it holds up nobody."""
 
     async def __call__(self, work: Callable[[], T], /) -> T:
         """The work's result."""
@@ -37,9 +37,13 @@ class Compute(Protocol):
 
 @attrs.frozen
 class Threads:
-    """:class:`Compute` in worker threads. Few: Python runs one at a time, and each one more makes the event loop wait longer for its turn."""
+    """:class:`Compute` in worker threads. Few for what thinks: Python runs one at a time, and each one more makes the event loop wait longer for its turn.
 
-    limiter: trio.CapacityLimiter
+    Attributes:
+        limiter: how many at once; None: trio's own limit, for what only waits.
+    """
+
+    limiter: trio.CapacityLimiter | None = None
 
     async def __call__(self, work: Callable[[], T], /) -> T:
         """The work's result, from a thread."""

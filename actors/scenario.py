@@ -22,7 +22,7 @@ from actors.gateway.seating import Seated, Seating, unseated
 from actors.gateway.seats import Seat
 from actors.grading import FEEDBACK, Grader, Test, measure, ran
 from actors.observer import Happened, Observer, ScenarioEnded, ScenarioStarted, Waiting
-from actors.permits import Compute, Permits
+from actors.permits import Compute, Permits, Threads
 from actors.sandbox import CallLimits, Sandbox, ServerLimits
 from actors.stopping import Stop
 from actors.supervise import Restart, infra_fault
@@ -60,6 +60,7 @@ from stamina.turns import (
 log = structlog.get_logger()
 
 PAUSES: Final = Restart(base=2.0, cap=300.0)
+IN_THREADS: Final = Threads()
 
 SandboxFactory: TypeAlias = Callable[[Work, LiveFolder], AbstractAsyncContextManager[Sandbox]]
 """Opens a sandbox around a working folder; everything of it is gone when the block ends, the folder stays."""
@@ -99,6 +100,7 @@ class Stage:
         closed: why no more scenarios are begun, such as money that is spent; None while they are.
         pauses: between repetitions after failures of the machinery; its ``attempts`` play no part.
         test: plays suites.
+        disk: waits for the journals' disk.
     """
 
     sandbox: SandboxFactory
@@ -111,6 +113,7 @@ class Stage:
     closed: Callable[[], str | None] = open_end
     pauses: Restart = PAUSES
     test: Test = run_suite
+    disk: Compute = IN_THREADS
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -194,7 +197,7 @@ class _Play:
                 async with self.stage.sandbox(self.cast.work, self.cast.folder.live()) as sandbox:
                     await self.steps(sandbox)
             except Exception as error:
-                self.failed(error)
+                await self.failed(error)
 
     def next(self) -> CallAgent | RunSuite | None:
         """The next thing to do, None when there is nothing or we are asked to stop."""
@@ -211,7 +214,7 @@ class _Play:
             try:
                 await self.take(sandbox, step)
             except BenchmarkFault as fault:
-                self.record(BenchmarkFailed(step.turn, str(fault)))
+                await self.record(BenchmarkFailed(step.turn, str(fault)))
 
     async def take(self, sandbox: Sandbox, step: CallAgent | RunSuite) -> None:
         """One step."""
@@ -231,12 +234,12 @@ class _Play:
             await self.vet(sandbox, step)
             folder = self.cast.folder.attempt(step.turn, step.attempt, step.call)
             await self.restore(sandbox, step)
-            self.record(CallStarted(step.turn, step.attempt, step.call))
+            await self.record(CallStarted(step.turn, step.attempt, step.call))
             workspace, home = sandbox.inside
             model = None if self.seated is None else self.seated.access
             context = CallContext(step.turn, step.attempt, step.call, prompt, self.progress.session, workspace, home, model, self.version)
             event = await self.called(sandbox, context, Files(folder))
-        self.record(event)
+        await self.record(event)
         if isinstance(event, BudgetExhausted):
             return
         self.spoiled = isinstance(event, CallFailed) and event.by_agent
@@ -249,7 +252,7 @@ class _Play:
         self.version = await version_of(program, sandbox, self.cast.folder.path)
         check_drift(program.harness, self.seen, self.version)
         self.seen = self.version
-        self.record(HarnessSeen(step.turn, program.harness, self.version), sync=False)
+        await self.record(HarnessSeen(step.turn, program.harness, self.version), sync=False)
 
     async def called(self, sandbox: Sandbox, context: CallContext, files: Files) -> CallEvent | BudgetExhausted:
         """The call's end; or that the money was spent, which ends it at once, as a recording does that has no answer.
@@ -281,8 +284,8 @@ class _Play:
             graded = await self.grader.grade(sandbox, step.turn, folder)
         await self.grader.keep(graded, folder)
         known = self.cast.folder.path / "lines.json"
-        self.record(await measure(sandbox, graded.server, step.turn, step.attempt, known=known, compute=self.stage.compute), sync=False)
-        self.record(ran(graded, step.turn, step.attempt))
+        await self.record(await measure(sandbox, graded.server, step.turn, step.attempt, known=known, compute=self.stage.compute), sync=False)
+        await self.record(ran(graded, step.turn, step.attempt))
 
     async def prompt(self, step: CallAgent) -> str:
         """The turn's request, or the feedback on the attempt before."""
@@ -300,7 +303,7 @@ class _Play:
         known = self.begun.get(turn)
         if known is None:
             self.begun[turn] = plan.digest
-            self.record(TurnBegan(turn, plan.digest, plan.short))
+            await self.record(TurnBegan(turn, plan.digest, plan.short))
         elif known != plan.digest:
             raise InputError(
                 f"{self.cast.folder.journal}: turn {turn} was played with another state (digest {known[:12]}, now {plan.digest[:12]}), so this scenario was "
@@ -313,18 +316,25 @@ class _Play:
         changed = await self.stage.compute(lambda: restore(sandbox.workspace, self.cast.scenario.files))
         first = (step.turn, step.attempt, step.call) == (0, 0, 0)
         if changed and not first:
-            self.record(FilesRestored(step.turn, step.attempt, changed))
+            await self.record(FilesRestored(step.turn, step.attempt, changed))
 
-    def record(self, event: Event, *, sync: bool = True) -> None:
-        """Append, then tell the machine and whoever listens. A failure that consumes no retry calls for a pause."""
-        self.journal.append(event, sync=sync)
+    async def record(self, event: Event, *, sync: bool = True) -> None:
+        """Append, then tell the machine and whoever listens. A failure that consumes no retry calls for a pause.
+
+        What happened is written although we are cancelled meanwhile; a slow disk holds up this scenario alone.
+        """
+        with trio.CancelScope(shield=True):
+            if sync:
+                await self.stage.disk(partial(self.journal.append, event))
+            else:
+                self.journal.append(event, sync=False)
         failures = self.progress.failures.count
         self.progress = advance(self.progress, event)
         if self.progress.failures.count > failures:
             self.pause = self.stage.pauses.delay(self.progress.failures.count)
         self.stage.observe(Happened(self.cast.work, event, self.progress))
 
-    def failed(self, error: Exception) -> None:
+    async def failed(self, error: Exception) -> None:
         """Record a failure of the machinery; raise what is none."""
         fault = infra_fault(error)
         if fault is None:
@@ -333,7 +343,7 @@ class _Play:
         if step is None:
             log.warning("the sandbox failed after the end", reason=str(fault))
         else:
-            self.record(MachineryFailed(step.turn, step.attempt, Cause(fault.cause), str(fault)))
+            await self.record(MachineryFailed(step.turn, step.attempt, Cause(fault.cause), str(fault)))
 
     async def wait(self) -> None:
         """The pause that a failure called for; being asked to stop ends it."""

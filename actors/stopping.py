@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 import trio
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @attrs.define
@@ -52,8 +52,12 @@ class Stop:
 
 
 async def on_signals(stop: Stop, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """Ask to stop at each SIGINT or SIGTERM, for as long as this runs. After the second one signals mean again what they meant before."""
-    with trio.open_signal_receiver(*SIGNALS) as received:
+    """Ask to stop at each of SIGNALS, for as long as this runs. After the second one signals mean again what they meant before.
+
+    A terminal that closes asks too, unless nohup or its like said that nobody minds.
+    """
+    minded = [number for number in SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    with trio.open_signal_receiver(*minded) as received:
         task_status.started()
         count = 0
         async for _ in received:

@@ -106,7 +106,7 @@ def _event(path: Path, record: Record, wire: Codec[E]) -> E:
 class Journal(Generic[E]):
     """A journal that is open for appending. Made by :meth:`open`; a context manager.
 
-    Its calls block for as long as the disk takes (milliseconds) and must not overlap: one scenario, one task.
+    Its calls block for as long as the disk takes and must not overlap: one scenario, one task, which lets a worker thread wait for the synced ones.
 
     Attributes:
         path: the file.

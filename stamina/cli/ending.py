@@ -6,6 +6,7 @@ in a file.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -40,12 +41,28 @@ def ended(command: Callable[[], object]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except BrokenPipeError:
-        # Whoever read our output has gone; Python's own flush at exit must not complain about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NEGATIVE
     except BaseException as error:
-        return _failed(error)
+        if _nobody_reads(error):
+            return _silenced()
+        try:
+            return _failed(error)
+        except OSError as gone:
+            if _nobody_reads(gone):
+                return _silenced()
+            raise
+
+
+def _nobody_reads(error: BaseException) -> bool:
+    """Whether our output's reader has gone, or its terminal has closed."""
+    return isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EIO) and error.filename is None
+
+
+def _silenced() -> int:
+    """Python's own flush at exit must not complain about the reader that has gone."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nothing, stream.fileno())
+    return NEGATIVE
 
 
 def _failed(error: BaseException) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import click
+import structlog
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -22,12 +23,17 @@ from stamina.config.model import Plan
 from stamina.outcome import Ending
 from stamina.turns import Ended, SuiteRan, next_step
 
+log = structlog.get_logger()
+
 REFRESH_PER_SECOND = 4
 
 
 @contextmanager
 def showing(plan: Plan, *, quiet: bool) -> Iterator[Observer]:
-    """An observer that shows progress on stderr for the length of the block; nothing when ``quiet``."""
+    """An observer that shows progress on stderr for the length of the block; nothing when ``quiet``.
+
+    A terminal that closes or a reader that goes ends the showing, not what is shown.
+    """
     console = Console(stderr=True)
     if quiet:
         yield lambda event: None
@@ -35,7 +41,7 @@ def showing(plan: Plan, *, quiet: bool) -> Iterator[Observer]:
         with _live(plan, console) as observer:
             yield observer
     else:
-        yield plain
+        yield _while_read(plain)
 
 
 def plain(event: Event) -> None:
@@ -88,8 +94,30 @@ def _live(plan: Plan, console: Console) -> Iterator[Observer]:
         with lock:
             return picture(board, time.monotonic())
 
-    with Live(get_renderable=draw, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True):
+    live = Live(get_renderable=draw, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True)
+    live.start()
+    try:
         yield _locked(board.tell, lock)
+    finally:
+        with suppress(OSError):  # the terminal has closed
+            live.stop()
+
+
+def _while_read(show: Observer) -> Observer:
+    """Shows until that fails, which is told once to the log."""
+    read = True
+
+    def observer(event: Event) -> None:
+        nonlocal read
+        if not read:
+            return
+        try:
+            show(event)
+        except OSError as error:
+            read = False
+            log.warning("progress is shown no more: its reader is gone; all goes on, `stamina tail` shows it", reason=str(error))
+
+    return observer
 
 
 def _locked(tell: Callable[[Event], None], lock: threading.Lock) -> Observer:

@@ -265,4 +265,6 @@ class Watcher:
 
 def stage_of(world: World, *, scenarios: float = 10, suites: float = 4, stop: Stop | None = None, seen: Watcher | None = None) -> Stage:
     permits = Permits(trio.CapacityLimiter(scenarios), trio.CapacityLimiter(suites))
-    return Stage(world.sandbox, permits, inline, stop or Stop(), seen or Watcher(), clock=lambda: 0.0, pauses=Restart(base=1.0, cap=8.0), test=world.test)
+    return Stage(
+        world.sandbox, permits, inline, stop or Stop(), seen or Watcher(), clock=lambda: 0.0, pauses=Restart(base=1.0, cap=8.0), test=world.test, disk=inline
+    )

@@ -2,8 +2,11 @@
 
 import contextlib
 import json
+import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import pytest
@@ -11,6 +14,7 @@ import trio
 import trio.testing
 
 from actors.observer import Happened, Waiting
+from actors.permits import Threads
 from actors.scenario import play
 from actors.stopping import Stop
 from scenario_store.journal import read_journal
@@ -21,6 +25,8 @@ from stamina.turns import BenchmarkFailed, CallStarted, Event, FilesRestored, Ma
 from stamina.verdicts import read_verdict
 from tests.actors import fakes
 from tests.actors.fakes import Script, ToyScenario, Watcher, World, always, cast_of, folder_of, stage_of, works
+
+T = TypeVar("T")
 
 
 async def played(root: Path, script: Script, *, scenario: ToyScenario | None = None, world: World | None = None, **settings: Any) -> ScenarioOutcome:
@@ -206,6 +212,48 @@ class TestFiles:
         await played(tmp_path, script, world=world, turns=2)
         restored = [event for event in journal(tmp_path) if isinstance(event, FilesRestored)]
         assert restored == [FilesRestored(1, 0, ("README.md",))]
+
+
+class TestSlowDisk:
+    async def test_a_disk_that_hangs_holds_up_its_scenario_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The journal's wait for the disk is not the event loop's: it ends because the loop runs on."""
+        loop_ran, reached = threading.Event(), trio.Event()
+        token, real = trio.lowlevel.current_trio_token(), os.fsync
+
+        def hang(descriptor: int) -> None:
+            if not reached.is_set():
+                trio.from_thread.run_sync(reached.set, trio_token=token)
+                assert loop_ran.wait(30), "the event loop waited for the disk"
+            real(descriptor)
+
+        stage = attrs.evolve(stage_of(World(always(fakes.PASS), seconds=0.0)), disk=Threads())
+        await play(cast_of(works(turns=0)[0], tmp_path), stage)  # what is made once, on opening, is there
+        async with trio.open_nursery() as nursery:
+
+            async def let_go() -> None:
+                await reached.wait()
+                loop_ran.set()
+
+            monkeypatch.setattr("scenario_store.journal.os.fsync", hang)
+            nursery.start_soon(let_go)
+            outcome = await play(cast_of(works(turns=1)[0], tmp_path), stage)
+        assert outcome.ending is Ending.COMPLETED
+
+    async def test_what_ended_is_recorded_although_we_are_cancelled_meanwhile(self, tmp_path: Path, autojump_clock: object) -> None:
+        """A paid call whose end waits for the disk when everything is cancelled is not called again."""
+        world = World(always(fakes.PASS))
+        with trio.CancelScope() as scope:
+
+            async def disk(write: Callable[[], T]) -> T:
+                if world.calls:
+                    scope.cancel()
+                    await trio.sleep(1.0)
+                return write()
+
+            await play(cast_of(works()[0], tmp_path), attrs.evolve(stage_of(world), disk=disk))
+        assert scope.cancelled_caught
+        assert (await played(tmp_path, world.script, world=world)).ending is Ending.COMPLETED
+        assert [place for place, _, _ in world.calls] == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0)]
 
 
 class TestResuming:

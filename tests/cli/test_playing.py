@@ -1,6 +1,7 @@
 """Whole runs with the agents that need no model: results, extension, refusal, interruption, damage."""
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -26,6 +27,10 @@ engine = "process"
 [[agent]]
 harness = "reference"
 """
+
+_FLAGS = ("sweep.turns=1", "agent.0.harness=mock", "agent.0.mistake_chance=0", "agent.0.hang={turn = 1}")
+HANGS = ("run", "tiny.toml", *(part for flag in _FLAGS for part in ("--set", flag)))
+"""A run whose agent's call of turn 1 never ends."""
 
 
 @pytest.fixture(autouse=True)
@@ -119,11 +124,8 @@ def test_a_journal_that_was_emptied_is_damage(capsys: pytest.CaptureFixture[str]
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two Ctrl-C end a call that hangs; the exit code is 130; resume plays the rest, and a second player is refused meanwhile."""
-    flags = ["sweep.turns=1", "agent.0.harness=mock", "agent.0.mistake_chance=0", "agent.0.hang={turn = 1}"]
-    arguments = ["run", "tiny.toml", *(part for flag in flags for part in ("--set", flag))]
-    with running(*arguments, cwd=tmp_path) as run:
-        log = tmp_path / "runs/tiny/log.jsonl"
-        _until(lambda: log.exists() and any('"CallStarted"' in line and '"turn": 1' in line for line in log.read_text().splitlines()))
+    with running(*HANGS, cwd=tmp_path) as run:
+        log = _until_it_hangs(tmp_path)
         code, _, said = played(capsys, "resume", "tiny")
         assert (code, "is being played by another process" in said) == (2, True)
         run.send_signal(signal.SIGINT)
@@ -133,6 +135,32 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtur
 
     code, cell, _ = played(capsys, "resume", "tiny")
     assert (code, cell["average_turns_passed"]) == (0, {"0": 2.0, "1": 2.0})
+
+
+def test_a_terminal_that_closes_ends_a_run_in_order(tmp_path: Path) -> None:
+    """As Ctrl-C does, though nothing can be shown any more."""
+    terminal, end = os.openpty()
+    with running(*HANGS, cwd=tmp_path, stderr=end) as run:
+        os.close(end)
+        log = _until_it_hangs(tmp_path)
+        os.close(terminal)
+        run.send_signal(signal.SIGHUP)
+        _until(lambda: "draining" in log.read_text())
+        run.send_signal(signal.SIGHUP)
+        assert run.wait(SECONDS) in (1, 130)
+    [row] = outcomes_from(Run.open(tmp_path / "runs/tiny"))
+    assert (row.outcome.ending, len(row.outcome.turns)) == (Ending.RUNNING, 1)
+
+
+def test_a_reader_of_progress_that_goes_does_not_end_a_run(tmp_path: Path) -> None:
+    """It is played to its end; the log says that nobody looked."""
+    with running("run", "tiny.toml", cwd=tmp_path) as run:
+        assert run.stderr is not None
+        run.stderr.close()
+        assert run.wait(SECONDS) == 0
+    [row] = outcomes_from(Run.open(tmp_path / "runs/tiny"))
+    assert row.outcome.ending is Ending.COMPLETED
+    assert "progress is shown no more" in (tmp_path / "runs/tiny/log.jsonl").read_text()
 
 
 def test_a_damaged_journal_is_told_and_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,6 +174,13 @@ def test_a_damaged_journal_is_told_and_the_exit_code_says_so(capsys: pytest.Capt
     assert (code, cell["crashed"]) == (1, 1)
     assert "Traceback" not in said
     assert folder.journal.read_bytes() == damaged
+
+
+def _until_it_hangs(folder: Path) -> Path:
+    """The log of HANGS, once its last call is under way."""
+    log = folder / "runs/tiny/log.jsonl"
+    _until(lambda: log.exists() and any('"CallStarted"' in line and '"turn": 1' in line for line in log.read_text().splitlines()))
+    return log
 
 
 def _until(true: object) -> None:

@@ -33,9 +33,9 @@ def stamina(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def running(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+def running(*arguments: str, cwd: Path, stderr: int = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
     """A command that goes on; killed at the end if need be."""
-    with subprocess.Popen(command(*arguments), cwd=cwd, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command(*arguments), cwd=cwd, env=environment(), stdout=subprocess.PIPE, stderr=stderr, text=True) as process:
         try:
             yield process
         finally:

@@ -183,7 +183,7 @@ async def play_rogue(name: str, made: Rogue, root: Path, ports: Ports, turns: in
         yield ProcessSandbox(live.root, ports)
 
     permits = Permits(trio.CapacityLimiter(100), trio.CapacityLimiter(100))
-    stage = Stage(sandbox, permits, inline, Stop(), Watcher(), clock=lambda: 0.0, pauses=Restart(base=0.1, cap=1.0))
+    stage = Stage(sandbox, permits, inline, Stop(), Watcher(), clock=lambda: 0.0, pauses=Restart(base=0.1, cap=1.0), disk=inline)
     outcome = await play(Cast(work, scenario, RogueHarness(made), folder_of(work, root)), stage)
     return Played(outcome, work, root)
 
