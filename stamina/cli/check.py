@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,9 @@ def _message(result: CaseResult) -> str:
 
 def _print(verdict: Verdict) -> None:
     for result in verdict.results:
-        if result.status is not CaseStatus.PASSED:
+        if result.failure is not None:
             click.echo(f"{result.case.name} ({', '.join(result.case.rules)}): {result.case.title}\n    {safe(_message(result))}")
+    unplayed = Counter(result.reason for result in verdict.results if result.status is not CaseStatus.PASSED and result.failure is None)
+    for reason, count in unplayed.items():
+        click.echo(f"{count} cases: {safe(reason)}")  # their list would hide what was played
     click.echo(f"{verdict.passed} of {verdict.total} cases passed")

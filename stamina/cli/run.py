@@ -31,6 +31,7 @@ from stamina.config.load import parse, read_text
 from stamina.config.lock import Lock, difference, merged
 from stamina.config.model import Plan
 from stamina.config.plan import plan as plan_of
+from stamina.errors import StaminaError
 from stamina.outcome import Cause, Ending
 from stamina.report.machine import report_json
 from stamina.report.render import print_report
@@ -62,7 +63,7 @@ def run(sweep: Path | None, *, checked: str | None, overrides: Sequence[str], ou
     plan = plan_of(parse(text, str(sweep), overrides, harnesses=HARNESSES))
     out = out or RUNS / (plan.sweep.name + ("-replay" if replay is not None else ""))
     if dry_run:
-        _print_plan(plan, as_json=as_json)
+        _print_plan(plan, _begun(out.absolute()), as_json=as_json)
         return _told_obstacles(plan, out.absolute(), replay)
     return _play(plan, out, resolved(text, overrides), replay=replay, as_json=as_json)
 
@@ -109,13 +110,40 @@ def _causes(text: str) -> Sequence[Cause]:
     return [Cause(name) for name in names]
 
 
-def _print_plan(plan: Plan, *, as_json: bool) -> None:
+@attrs.frozen
+class _Begun:
+    """What a run holds already, which is not played again. ``ended`` and ``under_way`` count scenarios, ``turns`` graded ones of all."""
+
+    run: str
+    ended: int
+    under_way: int
+    turns: int
+
+
+def _begun(out: Path) -> _Begun | None:
+    """None where nothing is, or nothing that can be read: the obstacles tell of it."""
+    try:
+        rows = [row.outcome for row in outcomes_from(Run.open(out))] if (out / "lock.json").exists() else []
+    except StaminaError:
+        return None
+    if not rows:
+        return None
+    under_way = sum(row.ending is Ending.RUNNING for row in rows)
+    return _Begun(str(out), len(rows) - under_way, under_way, sum(len(row.turns) for row in rows))
+
+
+def _print_plan(plan: Plan, begun: _Begun | None, *, as_json: bool) -> None:
     if not as_json:
         click.echo(describe(plan))
+        if begun is not None:
+            click.echo(
+                f"begun in {_shown(Path(begun.run))}: {begun.ended} of {len(plan.work)} scenarios have ended, {begun.under_way} are under way; "
+                f"their {begun.turns} graded turns are not played again"
+            )
         return
     bounds = estimate(plan)
     totals: dict[str, Any] = {"scenarios": bounds.scenarios, "agent_calls": bounds.agent_calls, "requests": bounds.requests}
-    print_json({"name": plan.sweep.name, **totals, **attrs.asdict(bounds)})
+    print_json({"name": plan.sweep.name, **totals, **attrs.asdict(bounds), "begun": None if begun is None else attrs.asdict(begun)})
 
 
 def _told_obstacles(plan: Plan, out: Path, replay: str | None) -> int:

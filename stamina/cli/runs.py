@@ -27,7 +27,8 @@ def find_run(typed: str) -> Run:
     for path in (Path(typed), RUNS / typed):
         if (path / "sweep.toml").exists():
             raise InputError(Run.without_lock(path))
-    raise InputError(f"{typed} is not a run (looked for {Path(typed) / 'lock.json'} and {RUNS / typed / 'lock.json'}); {_there(Path(typed).name)}")
+    places = " and ".join(dict.fromkeys(str(path / "lock.json") for path in (Path(typed), RUNS / typed)))
+    raise InputError(f"{typed} is not a run (looked for {places}); {_there(Path(typed).name)}")
 
 
 def _there(typed: str) -> str:

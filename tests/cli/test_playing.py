@@ -163,6 +163,16 @@ def test_a_reader_of_progress_that_goes_does_not_end_a_run(tmp_path: Path) -> No
     assert "progress is shown no more" in (tmp_path / "runs/tiny/log.jsonl").read_text()
 
 
+def test_a_dry_run_says_what_the_run_holds_already(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever makes a run longer sees what is not paid again."""
+    assert played(capsys, "run", "tiny.toml")[0] == 0
+    assert main(["run", "tiny.toml", "--dry-run", "--set", "sweep.turns=1"]) == 0
+    assert (
+        capsys.readouterr().out.splitlines()[-1]
+        == "begun in runs/tiny: 1 of 1 scenarios have ended, 0 are under way; their 1 graded turns are not played again"
+    )
+
+
 def test_a_damaged_journal_is_told_and_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a traceback, and what was there stays."""
     assert played(capsys, "run", "tiny.toml")[0] == 0

@@ -69,7 +69,18 @@ def test_a_server_of_the_ground_truth_passes_its_own_check(tmp_path: Path, capsy
 def test_a_server_that_is_not_there_fails_every_case(capsys: pytest.CaptureFixture[str]) -> None:
     """Quickly, and not as bad input."""
     assert main(["check", "--seed", "5", "--url", "http://127.0.0.1:9", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["passed"] == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert (verdict["passed"], len(verdict["failed"])) == (0, verdict["total"])
+
+
+def test_cases_that_were_not_played_are_counted_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """What tells the reason stands out."""
+    assert main(["check", "--seed", "5", "--url", "http://127.0.0.1:9"]) == 1
+    *told, unplayed, last = capsys.readouterr().out.splitlines()
+    assert len(told) == 4
+    assert "cannot connect" in told[1]
+    assert unplayed.endswith("cases: not run: server gone")
+    assert last.startswith("0 of ")
 
 
 def test_bad_input_creates_nothing(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_dry_run_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "tiny.toml", "--dry-run", "--json"]) == 0
 
     found = json.loads(capsys.readouterr().out)
-    assert {"name", "scenarios", "agent_calls", "requests", "usd", "unpriced", "notes", "cells"} == set(found)
+    assert {"name", "scenarios", "agent_calls", "requests", "usd", "unpriced", "notes", "cells", "begun"} == set(found)
     assert (found["scenarios"], found["agent_calls"], found["cells"][0]["cell"]) == (2, 24, "reference")
 
 
