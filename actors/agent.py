@@ -12,7 +12,7 @@ import structlog
 
 from actors.permits import Compute
 from actors.sandbox import CallLimits, Health, Sandbox
-from harnesses.harness import CallContext, CallEnd, CallReport, Harness
+from harnesses.harness import IDLE, CallContext, CallEnd, CallReport, Harness
 from harnesses.trajectory import lines
 from scenario_store.atomic import host_faults
 from stamina.outcome import Cause
@@ -116,8 +116,8 @@ def _tell_once(harness: str, version: str | None, kind: str) -> None:
 
 def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health, seen: ModelSeen | None = None) -> CallEvent:
     """What a call's end means (contract T4). The order matters: what the agent broke is its own doing, whatever the CLI made of it; a call that was cut off
-    by the clock did not fail; and only then does a failure's cause count. What the gateway saw goes before what the CLI made of it: a call that completed
-    without one answer of its model is none."""
+    by the wall clock did not fail, while one that did nothing any more did; and only then does a failure's cause count. What the gateway saw goes before what
+    the CLI made of it: a call that completed without one answer of its model is none."""
     at = (context.turn, context.attempt, context.call, end.seconds)
     blamed = report.cause
     if blamed is Cause.PROVIDER and seen is not None and seen.served:
@@ -126,7 +126,7 @@ def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health
         return CallFailed(*at, Cause.SANDBOX, health.broken, report.session, by_agent=True)
     if report.completed and (seen is None or seen.served):
         return CallCompleted(*at, report.session, report.detail)
-    if end.expired is not None:
+    if end.expired is not None and end.expired not in IDLE:
         cause = Cause.PROVIDER if blamed is Cause.PROVIDER or (seen is not None and seen.silent) else Cause.AGENT
         return CallExpired(*at, cause, report.session, f"ended after {end.seconds:.0f} s ({end.expired})")
     if health.free_bytes < DISK_FLOOR:

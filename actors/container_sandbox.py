@@ -22,6 +22,7 @@ from actors.beneath import write_beneath
 from actors.container import HOME, SCRATCH, SPOOL, WORKSPACE, Account
 from actors.disk import DiskWatch, free_of
 from actors.docker import Engine, State
+from actors.idleness import clock_over, size
 from actors.network import Network
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
@@ -112,7 +113,7 @@ class ContainerSandbox(Sandbox):
             order = self._order(command.argv, command.env, given, out, err, limits.output_bytes)
             try:
                 async with self._explained(), self._running(order, limits.grace) as running:
-                    await self._until_end(running, limits)
+                    await self._until_end(running, limits, (self._spool.path / out, self._spool.path / err))
             except NotStarted as error:
                 _append(stderr, f"{command.argv[0]}: {os.strerror(error.number)}\n")
                 return CallEnd(NOT_STARTED, None, trio.current_time() - begun, None, stdout, stderr)
@@ -200,15 +201,22 @@ class ContainerSandbox(Sandbox):
         running.oom_kills += max(0, done.oom_kills - self._oom_kills)
         self._oom_kills = max(self._oom_kills, done.oom_kills)
 
-    async def _until_end(self, running: _Running, limits: CallLimits) -> None:
-        """Wait for the command's end, or until its time is over."""
-        begun = trio.current_time()
-        while (left := limits.left(trio.current_time() - begun)) > 0:
-            with trio.move_on_after(left):
-                await self.body.warden.wait_exited()
-                return
-        if self.body.warden.exited is None:
-            running.expired = running.expired or "wall"
+    async def _until_end(self, running: _Running, limits: CallLimits, output: tuple[Path, Path]) -> None:
+        """Wait for the command's end, or until one of its clocks is over."""
+
+        async def measure() -> tuple[int, float | None]:
+            return size(*output), await self._processor_seconds()
+
+        clock = await clock_over(self.body.warden.wait_exited, limits, measure)
+        if clock is not None and self.body.warden.exited is None:
+            running.expired = running.expired or clock
+
+    async def _processor_seconds(self) -> float | None:
+        """Of all that ran in the container; None when the engine does not say."""
+        try:
+            return await self.body.engine.processor_seconds(self.body.name)
+        except SandboxFault:
+            return None
 
     async def _begin_watch(self) -> None:
         """Nothing runs yet. Once in a container's life, and when it may be over its limit, what is there is counted."""

@@ -234,6 +234,12 @@ class Engine:
         address = next((address for address in addresses if address), "")
         return State(bool(state["Running"]), int(state["ExitCode"]), bool(state["OOMKilled"]), str(state.get("Error") or ""), address, ports)
 
+    async def processor_seconds(self, name: str) -> float | None:
+        """Processor time of all that ran in a container so far; None when the engine does not count it."""
+        found = await self._do(f"ask what container {name} uses", lambda: self._container(name).stats(stream=False), again=True)
+        used = (found[0].get("cpu_stats") or {}).get("cpu_usage", {}).get("total_usage") if found else None
+        return used / 1e9 if used else None
+
     async def wait(self, name: str, seconds: float) -> int:
         """A container's exit code, when it has ended."""
         done = await self._within(f"wait for container {name}", self._container(name).wait, seconds)

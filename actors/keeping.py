@@ -26,6 +26,8 @@ MARKER: Final = "STAMINA_SANDBOX"
 SLACK = 5.0
 """Seconds that a keeper may take beyond its own deadlines before it counts as lost."""
 
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
 log = structlog.get_logger()
 
 
@@ -236,6 +238,20 @@ def end_marked(token: str) -> None:
                 os.kill(pid, signal.SIGKILL)
         if not marked:
             return
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process and all below it, with those of theirs that have ended."""
+    return sum(_ticks(each) for each in (pid, *keeper.descendants(pid))) / _TICKS
+
+
+def _ticks(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return sum(map(int, fields[11:15]))
+    except (OSError, ValueError):
+        return 0
 
 
 def _pids() -> list[int]:

@@ -20,14 +20,15 @@ import attrs
 import trio
 
 from actors.beneath import write_beneath
+from actors.idleness import clock_over, size
 from actors.keeper import descendants
-from actors.keeping import Done, Kept, NotStarted, Task, end_marked, keeping
+from actors.keeping import Kept, NotStarted, Task, end_marked, keeping, processor_seconds
 from actors.listeners import Listener, listener
 from actors.ports import Ports, is_free
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
 from actors.serving import FIRST_PAUSE, SCRIPT, has_script, longer, tail, too_early, too_late
-from harnesses.harness import CallEnd, Command
+from harnesses.harness import WALL, CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
 
 HOST: Final = "127.0.0.1"
@@ -91,11 +92,10 @@ class ProcessSandbox(Sandbox):
             )
             try:
                 async with self._keeping(task) as kept:
-                    done = await _done(kept, limits)
+                    return await _call_end(kept, limits, stdout, stderr)
             except NotStarted as error:
                 _append(stderr, f"{command.argv[0]}: {error}\n")
-                done = Done(NOT_STARTED, 0.0, expired=False, truncated=False)
-        return _call_end(done, stdout, stderr)
+        return CallEnd(NOT_STARTED, None, 0.0, None, stdout, stderr)
 
     @asynccontextmanager
     async def serve(self, *, limits: ServerLimits, log: Path) -> AsyncIterator[Server | ServerFailed]:
@@ -161,16 +161,26 @@ def _wall(limits: CallLimits) -> float:
     return limits.wall if limits.held is None else float("inf")
 
 
-async def _done(kept: Kept, limits: CallLimits) -> Done:
-    """Wait for a call's end, or end it when its time is over, held time not counted."""
-    begun = trio.current_time()
-    while limits.held is not None and (left := limits.left(trio.current_time() - begun)) < float("inf"):
-        if left <= 0:
-            await kept.end()
-            return attrs.evolve(await kept.finish(), expired=True)
-        with trio.move_on_after(left):
-            return await kept.finish()
-    return await kept.finish()
+async def _call_end(kept: Kept, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
+    """Wait for a call's end, or end it when one of its clocks is over."""
+
+    async def measure() -> tuple[int, float]:
+        return size(stdout, stderr), await trio.to_thread.run_sync(processor_seconds, kept.pid)
+
+    clock = await clock_over(kept.finish, limits, measure)
+    if clock is not None:
+        await kept.end()
+    done = await kept.finish()
+    code = done.exit_code
+    return CallEnd(
+        exit_code=code if code is not None and code >= 0 else None,
+        signal=-code if code is not None and code < 0 else None,
+        seconds=done.seconds,
+        expired=WALL if done.expired else clock,
+        stdout=stdout,
+        stderr=stderr,
+        truncated=done.truncated,
+    )
 
 
 async def _ready(kept: Kept, port: int, limits: ServerLimits, log: Path) -> Server | ServerFailed:
@@ -210,19 +220,6 @@ async def _verify_free(port: int) -> None:
             await trio.sleep(FIRST_PAUSE)
         return
     raise SandboxFault(f"port {port} is still held after the server was ended")
-
-
-def _call_end(done: Done, stdout: Path, stderr: Path) -> CallEnd:
-    code = done.exit_code
-    return CallEnd(
-        exit_code=code if code is not None and code >= 0 else None,
-        signal=-code if code is not None and code < 0 else None,
-        seconds=done.seconds,
-        expired="wall" if done.expired else None,
-        stdout=stdout,
-        stderr=stderr,
-        truncated=done.truncated,
-    )
 
 
 @contextlib.contextmanager

@@ -16,16 +16,38 @@ from harnesses.harness import CallEnd, Command
 
 
 @attrs.frozen
+class IdleLimits:
+    """When an agent call is ended for doing nothing.
+
+    Attributes:
+        model: seconds without a request to the model and without work. Output does not count: a CLI may go on telling that it waits.
+        progress: seconds without a request to the model, without output and without work.
+        quiet: seconds since agent and model last had to do with each other, 0 while a request is under way; None for an agent without model.
+    """
+
+    model: float
+    progress: float
+    quiet: Callable[[], float] | None = None
+
+    @property
+    def pause(self) -> float:
+        """Seconds from one look to the next: a tenth of the shorter time."""
+        return min(self.progress, self.model if self.quiet is not None else self.progress) / 10
+
+
+@attrs.frozen
 class CallLimits:
     """Limits of one agent call: seconds of wall time, bytes of stdout and of stderr kept, grace between TERM and KILL in seconds.
 
     ``held`` tells the seconds so far in which the model's gateway kept the agent waiting; they do not count as the agent's. None for an agent without model.
+    ``idle``: when it is ended for doing nothing, None for never.
     """
 
     wall: float
     output_bytes: int = 256 * 1024 * 1024
     grace: float = 5.0
     held: Callable[[], float] | None = None
+    idle: IdleLimits | None = None
 
     def left(self, passed: float) -> float:
         """Seconds that a call has left after so many have passed. To be asked again when they are over: some may have been held since."""

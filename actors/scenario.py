@@ -23,7 +23,7 @@ from actors.gateway.seats import Seat
 from actors.grading import FEEDBACK, Grader, Test, measure, ran
 from actors.observer import Happened, Observer, ScenarioEnded, ScenarioStarted, Waiting
 from actors.permits import Compute, Permits, Threads
-from actors.sandbox import CallLimits, Sandbox, ServerLimits
+from actors.sandbox import CallLimits, IdleLimits, Sandbox, ServerLimits
 from actors.stopping import Stop
 from actors.supervise import Restart, infra_fault
 from actors.tester import TesterLimits, run_suite
@@ -260,15 +260,17 @@ class _Play:
         Raises BenchmarkFault for the latter.
         """
         call = partial(call_agent, self.cast.harness, sandbox, context, files=files, compute=self.stage.compute)
-        seconds = self.cast.work.cell.settings.call_seconds
+        settings = self.cast.work.cell.settings
+        idle = IdleLimits(settings.call_model_idle_seconds, settings.call_progress_idle_seconds)
         if self.seated is None:
-            return await call(limits=CallLimits(seconds))
+            return await call(limits=CallLimits(settings.call_seconds, idle=idle))
         seat = self.seated.seat
         seat.begin(context.turn, context.attempt, context.call)
         event: CallEvent | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_when_spent, seat, nursery.cancel_scope)
-            event = await call(limits=CallLimits(seconds, held=lambda: seat.held_seconds), watch=self.seated.seen)
+            watched = attrs.evolve(idle, quiet=lambda: seat.quiet_seconds)
+            event = await call(limits=CallLimits(settings.call_seconds, held=lambda: seat.held_seconds, idle=watched), watch=self.seated.seen)
             nursery.cancel_scope.cancel()
         if seat.missed is not None:
             raise BenchmarkFault(seat.missed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Final, Protocol
 
 import attrs
 
@@ -15,6 +15,15 @@ from harnesses.failures import Failure
 from harnesses.trajectory import Step
 from stamina.outcome import Cause
 from stamina.protocols import Protocol as ModelProtocol
+
+WALL: Final = "wall"
+"""Its time was over."""
+MODEL_IDLE: Final = "model_idle"
+"""It asked its model nothing for long, and did nothing else."""
+PROGRESS_IDLE: Final = "progress_idle"
+"""It showed no sign of progress for long."""
+IDLE: Final = {MODEL_IDLE: "it neither asked its model anything nor worked", PROGRESS_IDLE: "it showed no sign of progress"}
+"""The clocks that end a call which does nothing: the CLI hangs, which is not the agent's work; with the words for it."""
 
 
 @attrs.frozen
@@ -101,7 +110,7 @@ class CallEnd:
         exit_code: None when a signal ended it.
         signal: the signal's number, None when it exited.
         seconds: wall time.
-        expired: the clock that ran out and made us end it: ``wall``, ``model_idle``, ``progress_idle``; None when it ended by itself.
+        expired: the clock that ran out and made us end it (:data:`WALL`, :data:`MODEL_IDLE`, :data:`PROGRESS_IDLE`), or ``disk``; None when it ended by itself.
         stdout, stderr: files on the host with all that it wrote, up to the limit.
         truncated: output went over the limit and was dropped from there on.
         oom_kills: processes of the sandbox that the kernel killed for memory during the call, as far as it tells.

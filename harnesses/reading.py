@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import attrs
 
 from harnesses.failures import Failure, failure_in
-from harnesses.harness import CallContext, CallEnd, CallReport
+from harnesses.harness import IDLE, CallContext, CallEnd, CallReport
 from harnesses.jsonlines import Flaw, last_line, read_lines, tail
 from harnesses.trajectory import Message, Note, Role, Step, Trouble
 
@@ -135,7 +135,7 @@ def _conclude(reading: Reading, end: CallEnd, complaints: str) -> tuple[Failure 
     """Why a call did not complete; None when it did. What the CLI said goes first, unless a signal had the last word."""
     words = last_line(complaints) or "nothing on stderr"
     if end.expired is not None:
-        waited = f"after {end.seconds:.0f} s ({end.expired})"
+        waited = f"after {end.seconds:.0f} s ({end.expired}{f': {IDLE[end.expired]}' if end.expired in IDLE else ''})"
         return (None, f"it had finished, but did not end, and was ended {waited}") if reading.finished else (Failure.WEDGE, f"ended {waited}")
     if end.signal is not None:
         return Failure.SELF_KILL, f"ended by {_signal_name(end.signal)}, which we did not send"

@@ -171,7 +171,8 @@ class Gateway:
         elif found is None:
             await reply.error(guess(request.target), 404, f"the gateway has nothing at {request.method} {request.target.partition('?')[0][:200]}")
         else:
-            await self._serve(request, reply, found, seat)
+            with seat.talking():
+                await self._serve(request, reply, found, seat)
 
     async def _serve(self, request: HttpRequest, reply: Reply, found: Route, seat: Seat) -> None:
         if found.operation is None:

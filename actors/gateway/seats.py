@@ -43,6 +43,8 @@ class Seat:
     _since: float = 0.0
     _waiting_since: dict[int, float] = attrs.field(factory=dict)
     _silent: bool = False
+    _talking: int = 0
+    _talked: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,6 +56,7 @@ class Seat:
         self.caller = attrs.evolve(self.caller, turn=turn, attempt=attempt, call=call)
         self.served, self.trouble, self._silent = 0, None, False
         self._held, self._since = 0.0, trio.current_time()
+        self._talked = self._since
 
     def take_number(self) -> int:
         """The number of a new request."""
@@ -91,6 +94,21 @@ class Seat:
     def held_seconds(self) -> float:
         """Seconds of this call in which the gateway kept it waiting: limits, outages, repetitions of what the provider refused."""
         return self._held + (trio.current_time() - self._since if self._holding else 0.0)
+
+    @contextmanager
+    def talking(self) -> Iterator[None]:
+        """A request of the agent is under way, from its bytes to the end of the answer."""
+        self._talking += 1
+        try:
+            yield
+        finally:
+            self._talking -= 1
+            self._talked = trio.current_time()
+
+    @property
+    def quiet_seconds(self) -> float:
+        """Seconds since the last request of this call ended, or since the call began; 0 while one is under way, or kept waiting by us."""
+        return 0.0 if self._talking else trio.current_time() - self._talked
 
     def asked(self, number: int) -> None:
         """A request is with the provider."""

@@ -51,6 +51,12 @@ class SweepTable:
     on_exhausted: Annotated[OnExhausted, Choice(OnExhausted)] = key("What follows a turn that failed after its last retry.", _DEFAULTS.on_exhausted)
     seed_salt: AnyText = key("Any text; makes scenarios that only those who know it can generate.", _DEFAULTS.seed_salt)
     call_seconds: Annotated[float, Number(above=0, high=604_800)] = key("Wall time of one agent call.", _DEFAULTS.call_seconds)
+    call_model_idle_seconds: Annotated[float, Number(above=0, high=604_800)] = key(
+        "Until a call is ended that asks its model nothing and uses no processor time.", _DEFAULTS.call_model_idle_seconds
+    )
+    call_progress_idle_seconds: Annotated[float, Number(above=0, high=604_800)] = key(
+        "Until a call is ended that asks its model nothing, prints nothing and uses no processor time.", _DEFAULTS.call_progress_idle_seconds
+    )
     server_start_seconds: Annotated[int, Whole(1, 3600)] | None = key("Until the agent's server must answer; 60 by default, 180 for Rust and Go.", None)
     answer_seconds: Annotated[int, Whole(1, 600)] = key("Limit for one answer of the agent's server.", _DEFAULTS.answer_seconds)
     infra_retries: Annotated[int, Whole(0, 100)] = key(

@@ -54,6 +54,8 @@ class Settings:
         turns: N; N + 1 turns are played.
         retries: R.
         call_seconds: wall time of one agent call.
+        call_model_idle_seconds: until a call is ended that asks its model nothing and does nothing else.
+        call_progress_idle_seconds: until a call is ended that shows no sign of progress at all.
         server_start_seconds: until the agent's server answers; None takes the language's default (60; 180 for Rust and Go).
         answer_seconds: limit of one HTTP answer.
         infra_retries: T4's 10.
@@ -68,6 +70,8 @@ class Settings:
     sampler: Sampler = Sampler.UNIFORM
     seed_salt: str = ""
     call_seconds: float = 3600.0
+    call_model_idle_seconds: float = 1200.0
+    call_progress_idle_seconds: float = 1800.0
     server_start_seconds: int | None = None
     answer_seconds: int = 10
     infra_retries: int = 10

@@ -74,6 +74,8 @@ _TAGS: Mapping[str, Callable[[Any], str]] = {
     "retries": "r{}".format,
     "changes_per_turn": "k{}".format,
     "call_seconds": "call{:g}s".format,
+    "call_model_idle_seconds": "modelidle{:g}s".format,
+    "call_progress_idle_seconds": "progressidle{:g}s".format,
     "server_start_seconds": "start{}s".format,
     "answer_seconds": "answer{}s".format,
     "infra_retries": "infra{}".format,

@@ -115,7 +115,7 @@ BAD = {
     "vary seeds": (
         LARGE.replace('language = ["python", "rust"]', "concurrency = [1, 2]"),
         "s.toml:36: [[vary]] 1, concurrency: unknown key; keys here: turns, retries, feedback, language, on_exhausted, changes_per_turn, sampler, "
-        "seed_salt, call_seconds, server_start_seconds, answer_seconds, infra_retries, version, model",
+        "seed_salt, call_seconds, call_model_idle_seconds, call_progress_idle_seconds, server_start_seconds, answer_seconds, infra_retries, version, model",
     ),
     "vary a wrong value": (
         LARGE.replace('"rust"]', '"rost"]'),

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.container import SCRATCH, WORKSPACE
-from actors.sandbox import CallLimits
+from actors.sandbox import CallLimits, IdleLimits
 from harnesses.harness import Command
 from tests.docker.container_lab import MIB, SMALL, Lab
 
@@ -57,6 +57,19 @@ async def test_a_call_is_ended_when_its_time_is_over(lab: Lab) -> None:
 
     assert (done.end.expired, done.end.signal, done.out) == ("wall", 9, "begun\n")
     assert health.processes == 0
+
+
+async def test_a_call_that_does_nothing_is_ended_and_one_that_works_is_not(lab: Lab) -> None:
+    """The engine counts the processor time of all that runs in the container."""
+    idle = CallLimits(60, grace=0.3, idle=IdleLimits(4.0, 60, quiet=lambda: 1e9))
+    async with lab.sandbox() as sandbox:
+        hung = await lab.bash(sandbox, "(setsid sleep 1000 &); while true; do echo waiting; sleep 1; done", limits=idle)
+        health = await sandbox.probe()
+        busy = await lab.bash(sandbox, "python3 -c 'import time\nwhile time.process_time() < 6: pass'; echo done", limits=idle)
+
+    assert (hung.end.expired, health.processes) == ("model_idle", 0)
+    assert hung.out.startswith("waiting\nwaiting\n")
+    assert (busy.end.expired, busy.out) == (None, "done\n")
 
 
 async def test_term_comes_first(lab: Lab) -> None:

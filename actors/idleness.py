@@ -1,0 +1,93 @@
+"""The clocks of an agent call: its wall time, and two that begin anew whenever anything happens.
+
+*Model*: how long the agent has asked its model nothing, while it did nothing else either. *Progress*: how long there has been no sign of progress of any kind.
+An agent that is at work for long (a build, a test) uses processor time, and is never ended for being idle: that it does not talk to its model is only told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import attrs
+import structlog
+import trio
+
+from actors.sandbox import CallLimits, IdleLimits
+from harnesses.harness import MODEL_IDLE, PROGRESS_IDLE, WALL
+
+WORKING: Final = 0.01
+"""Share of one processor from which on what runs in a sandbox is at work. A CLI that waits takes less (docs/benchmarks.md)."""
+
+log = structlog.get_logger()
+
+Measure: TypeAlias = Callable[[], Awaitable[tuple[int, float | None]]]
+"""What a call has written (bytes) and worked (seconds of processor time, None when nobody knows) so far."""
+
+
+async def clock_over(ended: Callable[[], Awaitable[object]], limits: CallLimits, measure: Measure) -> str | None:
+    """Wait until a call has ended by itself (None), or one of its clocks is over: which one. ``ended`` is cancelled and called again meanwhile."""
+    begun = trio.current_time()
+    idle = None if limits.idle is None else Idleness(limits.idle, begun)
+    while (left := limits.left(trio.current_time() - begun)) > 0:
+        with trio.move_on_after(left if idle is None else min(left, idle.limits.pause)):
+            await ended()
+            return None
+        if idle is not None and (clock := idle.look(trio.current_time(), *await measure())) is not None:
+            return clock
+    return WALL
+
+
+@attrs.define
+class Idleness:
+    """One call, looked at from time to time. What cannot be measured counts as work."""
+
+    limits: IdleLimits
+    _begun: float
+    _looked: float = attrs.field(init=False)
+    _worked: float = attrs.field(init=False)
+    _printed: float = attrs.field(init=False)
+    _output: int = attrs.field(default=0, init=False)
+    _processor: float | None = attrs.field(default=None, init=False)
+    _told: bool = attrs.field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._looked = self._worked = self._printed = self._begun
+
+    def look(self, now: float, output: int, processor: float | None) -> str | None:
+        """Take in how much was written (bytes) and worked (seconds of processor time, None when unknown) so far: the clock that is over, None while none is."""
+        before, self._processor = self._processor, processor
+        if before is None or processor is None or processor < before or processor - before >= WORKING * (now - self._looked):
+            self._worked = now
+        if output > self._output:
+            self._output, self._printed = output, now
+        self._looked = now
+        return self._over(now)
+
+    def _over(self, now: float) -> str | None:
+        idle = now - self._worked
+        quiet = None if self.limits.quiet is None else self.limits.quiet()
+        if quiet is not None and quiet >= self.limits.model:
+            if idle >= self.limits.model:
+                return MODEL_IDLE
+            self._tell(quiet)
+        signs = (idle, now - self._printed, *(() if quiet is None else (quiet,)))
+        return PROGRESS_IDLE if min(signs) >= self.limits.progress else None
+
+    def _tell(self, quiet: float) -> None:
+        if not self._told:
+            self._told = True
+            log.info("the agent is at work, but has long asked its model nothing", seconds=round(quiet))
+
+
+def size(*paths: Path) -> int:
+    """Bytes of files together; those that are not there have none."""
+    return sum(_size(path) for path in dict.fromkeys(paths))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
