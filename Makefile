@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PACKAGES := stamina actors harnesses scenario_store
 OUT ?= runs/quickstart
+FINDINGS ?= runs/harnesses
 
 .PHONY: help
 help:  ## list the verbs
@@ -57,7 +58,9 @@ test-docker: $(VENV)/.ready-dev  ## run the tests that need a container engine; 
 .PHONY: test-harnesses
 test-harnesses: $(VENV)/.ready-dev  ## play every harness in its image against the scripted model (HARNESSES="codex vibe": only these)
 	@$(BIN)/python -m stamina images build $(IMAGE_ARGS) $(HARNESSES)
-	@STAMINA_REQUIRE_DOCKER=1 STAMINA_HARNESSES='$(HARNESSES)' $(BIN)/python -m pytest -q -m harnesses $(PYTEST_ARGS) tests/docker/test_harnesses.py
+	@echo 'what is seen goes to $(FINDINGS), what each agent does to $(FINDINGS)/transcripts'
+	@STAMINA_REQUIRE_DOCKER=1 STAMINA_HARNESSES='$(HARNESSES)' STAMINA_FINDINGS='$(FINDINGS)' \
+	  $(BIN)/python -m pytest -q -m harnesses $(PYTEST_ARGS) tests/docker/test_harnesses.py
 
 .PHONY: drill
 drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 scenarios, and print what each recorded

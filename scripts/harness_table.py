@@ -1,4 +1,4 @@
-"""Writes the conformance table into docs/harnesses.md, from what `STAMINA_FINDINGS=DIR make test-harnesses` kept.
+"""Writes the conformance table into docs/harnesses.md, from what `make test-harnesses` kept in runs/harnesses (`FINDINGS=DIR` elsewhere).
 
 python scripts/harness_table.py DIR
 """
@@ -19,7 +19,7 @@ def main(folder: Path) -> None:
     """Replace what stands between the marks on the page."""
     rows = {path.stem: [_finding(each) for each in json.loads(path.read_text())] for path in sorted(folder.glob("*.json"))}
     if not rows:
-        sys.exit(f"{folder} has no findings: STAMINA_FINDINGS={folder} make test-harnesses")
+        sys.exit(f"{folder} has no findings: make test-harnesses FINDINGS={folder}")
     before, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}")

@@ -185,7 +185,7 @@ class ConversationAgent(DefaultAgent):  # type: ignore[misc]
 
     def _compact(self) -> bool:
         """Summarise the old part. Returns whether anything changed."""
-        parts = cut(self.messages, self._compact_at)
+        parts = cut(self.messages, self._compact_at, self._conversation.density())
         if parts is None:
             return False
         before = self._conversation.tokens()

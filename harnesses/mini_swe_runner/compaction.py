@@ -45,12 +45,12 @@ def due(conversation: Conversation, threshold: int) -> bool:
     return threshold > 0 and conversation.tokens() >= max(threshold, conversation.floor + threshold // 8 if conversation.floor else 0)
 
 
-def cut(messages: list[Message], threshold: int) -> Cut | None:
-    """Where to cut so that the recent part is about a quarter of the threshold; None when nothing could be gained.
+def cut(messages: list[Message], threshold: int, density: float = 1.0) -> Cut | None:
+    """Where to cut so that the recent part is about a quarter of the threshold; None when nothing could be gained. ``density`` is the conversation's.
 
     A cut never stands before a tool's result: its call would be missing.
     """
-    start, budget = len(messages), threshold // _RECENT_SHARE
+    start, budget = len(messages), threshold / density / _RECENT_SHARE
     for index in range(len(messages) - 1, HEAD - 1, -1):
         budget -= estimate([messages[index]])
         if budget < 0:

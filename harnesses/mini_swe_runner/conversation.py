@@ -75,6 +75,10 @@ class Conversation:
         """How long the next request is: what the model reported last, and an estimate of what came since."""
         return self.reported + estimate(self.messages[self.covered :])
 
+    def density(self) -> float:
+        """How many times as many tokens there are as :func:`estimate` says: 1 to 4, since hardly a text has more than a token for each character."""
+        return min(max(1.0, self.tokens() / max(1, estimate(self.messages))), float(_LENGTHS_PER_TOKEN))
+
     def counted(self, reported: int) -> None:
         """The model reported this many tokens for all messages so far."""
         if reported > 0:

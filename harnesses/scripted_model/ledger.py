@@ -27,6 +27,7 @@ class Served:
         stream: whether events were asked for.
         status: of the answer, None when there was none.
         failure: what the script made go wrong, None when nothing.
+        called: the answer calls a tool.
         count: what the answer says that it used; None when it does not say.
         whole: all of the answer was taken.
         kept: whether the conversation held the marks of earlier answers.
@@ -47,6 +48,7 @@ class Served:
     whole: bool = False
     kept: Kept = attrs.field(factory=Kept)
     trouble: str = ""
+    called: bool = False
 
     def line(self) -> Mapping[str, Any]:
         """As JSON."""

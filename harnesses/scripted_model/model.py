@@ -213,7 +213,7 @@ class ScriptedModel:
         else:
             body = speech.whole(answer)
             pieces, counted = (_json([body] if asked.stream else body),), answer.count
-        entry = attrs.evolve(entry, status=200, count=counted)
+        entry = attrs.evolve(entry, status=200, count=counted, called=answer.call is not None)
         mark = int(answer.id[8:]) if "[ref " in answer.text else None
         ending = {ModelFailure.CUT: Ending.CUT, ModelFailure.STALL: Ending.SILENCE}.get(entry.failure or ModelFailure.EMPTY, Ending.WHOLE)
         if ending is not Ending.WHOLE:

@@ -228,14 +228,12 @@ def _usage(seen: Seen) -> Finding:
 
 
 def _tools(seen: Seen) -> Finding:
-    """Each answer that was served for work either calls a tool or is a last word."""
-    answers = Counter(
+    """Each answer that was served for work and called a tool; some CLIs want the last word as a call too."""
+    wanted = Counter(
         (entry["turn"], entry["attempt"], entry["call"])
         for entry in seen.served
-        if entry["purpose"] == Purpose.WORK.value and entry["status"] == 200 and entry["whole"]
+        if entry["purpose"] == Purpose.WORK.value and entry["status"] == 200 and entry["whole"] and entry["called"]
     )
-    ends = {(event.turn, event.attempt, event.call) for event in seen.events if isinstance(event, CallCompleted)}
-    wanted = {at: count - (at in ends) for at, count in answers.items()}
     there = {at: sum(step["step"] == "tool_call" for step in lines) for at, lines in seen.steps.items()}
     lacking = {at: (there.get(at, 0), count) for at, count in wanted.items() if there.get(at, 0) != count}
     killed = lacking.pop((KILL, 0, 0), None)

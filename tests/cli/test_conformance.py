@@ -37,9 +37,9 @@ def good() -> Seen:
             events.append(CallFailed(*at, 1.0, Cause.HARNESS, "self-kill: ended by SIGKILL", "s"))
             at = (turn, attempt, 1)
         events += [CallCompleted(*at, 1.0, "s"), SuiteRan(turn, attempt, 0 if (turn, attempt) == (MISTAKE, 0) else 1, 1)]
-        for _ in range(2):
+        for called in (True, False):
             requests.append(counted(len(answers), turn))
-            answers.append(served(len(answers), *at))
+            answers.append(served(len(answers), *at, called=called))
         end = {"step": "end", "unknown": {}}
         steps[at] = ({"step": "begin"}, {"step": "tool_call"}, *([{"step": "compaction"}] if turn == FULL else []), end)
     requests.append(counted(len(answers), FULL))
@@ -91,6 +91,7 @@ FAULTS = [
     ("a wrong count", lambda seen: attrs.evolve(seen, requests=(counted(0, 0, 11), *seen.requests[1:])), {Behaviour.USAGE}),
     ("a request that nobody counted", lambda seen: attrs.evolve(seen, requests=seen.requests[1:]), {Behaviour.USAGE}),
     ("a tool call that is not told", lambda seen: _steps(seen, END), {Behaviour.TOOLS}),
+    ("a tool call that nobody made", lambda seen: _steps(seen, CALL, CALL, END), {Behaviour.TOOLS}),
     ("an unknown event", lambda seen: _steps(seen, CALL, {"step": "end", "unknown": {"x": 1}}), {Behaviour.EVENTS}),
     ("no failure where the CLI was killed", lambda seen: _without(seen, CallFailed, KILL), {Behaviour.KILLED}),
     ("a provider's failure that is blamed on the harness", lambda seen: _more(seen, _failed(OUTAGE, 0)), {Behaviour.PROVIDER}),

@@ -1,6 +1,7 @@
 """Every harness in its real image, the real CLI against the scripted model, six turns: ``make test-harnesses``.
 
-The names come from STAMINA_HARNESSES (all by default); with STAMINA_FINDINGS what was seen is kept there, for scripts/harness_table.py.
+The names come from STAMINA_HARNESSES (all by default). In the folder STAMINA_FINDINGS is kept what was seen, for scripts/harness_table.py, and in its folder
+``transcripts`` what each agent did in all its turns, as ATIF (scripts/atif_check.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 
 from harnesses.recipes import names as images
 from harnesses.registry import BUILT_IN, HARNESSES
+from stamina.cli.app import main
 from stamina.cli.conformance import LONG, Behaviour, Finding, play
 from stamina.cli.progress import plain
 
@@ -31,13 +33,15 @@ CANNOT: Final[dict[str, set[Behaviour]]] = {}
 def test_six_turns_with_everything_that_real_runs_bring(harness: str, host: str, tmp_path: Path) -> None:
     """A mistake that feedback repairs, a provider that fails, a CLI that its agent kills, a conversation that grows too long."""
     found = play(harness, tmp_path / "run", plain, last=LONG)
-    keep(harness, found)
+    keep(harness, found, tmp_path / "run")
     wrong = {finding.behaviour: finding.detail for finding in found if not finding.right}
     assert set(wrong) == CANNOT.get(harness, set()), wrong
 
 
-def keep(harness: str, found: tuple[Finding, ...]) -> None:
-    folder = os.environ.get("STAMINA_FINDINGS")
-    if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / f"{harness}.json").write_text(json.dumps([attrs.asdict(finding) for finding in found], indent=1))
+def keep(harness: str, found: tuple[Finding, ...], run: Path) -> None:
+    given = os.environ.get("STAMINA_FINDINGS")
+    if given:
+        folder = Path(given).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{harness}.json").write_text(json.dumps([attrs.asdict(finding) for finding in found], indent=1))
+        assert main(["trajectories", str(run), "--out", str(folder / "transcripts")]) == 0

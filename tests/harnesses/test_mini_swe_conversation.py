@@ -72,6 +72,22 @@ def test_nothing_is_cut_where_nothing_can_be_gained() -> None:
     assert again is None
 
 
+def test_a_text_of_more_tokens_than_estimated_is_cut_all_the_same(tmp_path: Path) -> None:
+    """What is recent is a quarter of the limit in the model's own tokens."""
+    conversation = Conversation(tmp_path / "c.json", talk(4, 4))
+    assert conversation.density() == 1
+    estimated = estimate(conversation.messages)
+    limit = 3 * estimated
+    conversation.counted(limit)
+    assert conversation.density() == pytest.approx(3)
+    assert cut(conversation.messages, 4 * estimated) is None
+    parts = cut(conversation.messages, limit, conversation.density())
+    assert parts is not None
+    assert estimated / 8 < estimate(parts.recent) <= estimated / 4 + estimate([prompt("turn 1")])
+    conversation.counted(50 * limit)
+    assert conversation.density() == 4
+
+
 def test_what_stays_too_long_is_not_summarised_at_each_step(tmp_path: Path) -> None:
     conversation = Conversation(tmp_path / "c.json", talk(2))
     conversation.counted(1200)
