@@ -16,6 +16,8 @@ import pytest
 
 from harnesses.recipes import names as images
 from harnesses.registry import BUILT_IN, HARNESSES
+from scenario_store.run import Run
+from scenario_store.usage import read_requests
 from stamina.cli.app import main
 from stamina.cli.conformance import LONG, Behaviour, Finding, play
 from stamina.cli.progress import plain
@@ -38,10 +40,30 @@ def test_six_turns_with_everything_that_real_runs_bring(harness: str, host: str,
     assert set(wrong) == CANNOT.get(harness, set()), wrong
 
 
+@pytest.mark.docker
+@pytest.mark.harnesses
+@pytest.mark.parametrize(("harness", "protocol"), [(name, protocol) for name in CHOSEN for protocol in HARNESSES[name].protocols[1:]])
+def test_two_turns_in_each_other_protocol_that_it_claims(harness: str, protocol: str, host: str, tmp_path: Path) -> None:
+    """The six turns are played in its first one."""
+    found = play(harness, tmp_path / "run", plain, overrides=(f'agent.0.protocol="{protocol}"',))
+    (folder,) = Run.open(tmp_path / "run").scenarios()
+    assert {request.protocol for request in read_requests(folder.path)} == {protocol}
+    write(f"protocols/{harness}.{protocol}.json", found)
+    assert [finding for finding in found if not finding.right] == []
+
+
 def keep(harness: str, found: tuple[Finding, ...], run: Path) -> None:
-    given = os.environ.get("STAMINA_FINDINGS")
-    if given:
-        folder = Path(given).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{harness}.json").write_text(json.dumps([attrs.asdict(finding) for finding in found], indent=1))
+    folder = write(f"{harness}.json", found)
+    if folder is not None:
         assert main(["trajectories", str(run), "--out", str(folder / "transcripts")]) == 0
+
+
+def write(name: str, found: tuple[Finding, ...]) -> Path | None:
+    """Into the folder that was given, if any."""
+    given = os.environ.get("STAMINA_FINDINGS")
+    if not given:
+        return None
+    folder = Path(given).absolute()
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps([attrs.asdict(finding) for finding in found], indent=1))
+    return folder

@@ -12,7 +12,7 @@ import pytest
 from harnesses.failures import Failure
 from harnesses.harness import CallReport
 from harnesses.trajectory import Message, Note, ToolCall, ToolResult
-from tests.harnesses.cli_lab import read, steps
+from tests.harnesses.cli_lab import read
 
 OUTPUT = Path(__file__).parent / "output"
 
@@ -32,12 +32,17 @@ class Sample:
         return (OUTPUT / f"{self.harness}.jsonl").read_bytes()
 
 
+LOOK = "sha256sum initial_specification.md .coder/notes.gz server.py api.json run_server.sh 2>/dev/null\necho '==loo''ked=='\n"
+DONE = "The server does what was asked for; 4 change requests so far. [ref {}]"
 SAMPLES = [
+    Sample("claude-code", DONE.format("524a9841-33"), "d2131b65-ddca-5dee-bfe8-fb0247a67ef4", "Bash", LOOK),
+    Sample("codex", DONE.format("036987ae-33"), "01a22c4f-43fe-7b52-989c-f5c546b4d951", "exec_command", f'/bin/bash -lc "{LOOK}"'),
     Sample("gemini-cli", 'DONE {"name": "run_shell_command", "response"', "21111111-2222-4333-8444-555555555555", "run_shell_command", "echo hi > g; cat g"),
     Sample("kimi", "DONE Wall time: 0.087 seconds 7 ", "session_df702627-617e-4e96-8fa8-297aa0668079", "Bash", "echo 7"),
+    Sample("opencode", DONE.format("e40ce204-33"), "ses_dd3aee8cbffeiFbuS2R2f9xCTs", "bash", LOOK),
     Sample("qwen-code", "DONE Command: echo three Directory: (root) Ou", "11111111-2222-4333-8444-555555555555", "run_shell_command", "echo three"),
 ]
-"""Runs with one command."""
+"""Runs with one command; where there were more, the others are left out."""
 
 samples = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.harness)
 
@@ -110,10 +115,14 @@ def test_a_session_that_changes_is_followed(tmp_path: Path, sample: Sample) -> N
     [
         ("gemini-cli", "gemini-cli-401.jsonl", None, 145, Failure.PROVIDER),
         ("gemini-cli", None, "gemini-cli-lost.stderr", 42, Failure.SESSION),
+        ("claude-code", "claude-code-lost.jsonl", "claude-code-lost.stderr", 1, Failure.SESSION),
+        ("codex", None, "codex-lost.stderr", 1, Failure.SESSION),
         ("kimi", None, "kimi-401.stderr", 1, Failure.PROVIDER),
         ("kimi", None, "kimi-lost.stderr", 1, Failure.SESSION),
         ("kimi", None, "kimi-compaction.stderr", 1, Failure.COMPACTION),
+        ("opencode", None, "opencode-lost.stderr", 1, Failure.SESSION),
         ("qwen-code", "qwen-code-401.jsonl", None, 1, Failure.PROVIDER),
+        ("qwen-code", None, "qwen-code-lost.stderr", 1, Failure.SESSION),
     ],
 )
 def test_a_failure(tmp_path: Path, harness: str, out: str | None, err: str | None, exit_code: int, failure: Failure) -> None:
@@ -122,10 +131,12 @@ def test_a_failure(tmp_path: Path, harness: str, out: str | None, err: str | Non
     assert report.detail.count("\n") == 0
 
 
-@pytest.mark.parametrize("harness", ["gemini-cli", "kimi", "qwen-code"])
+@pytest.mark.parametrize("harness", [sample.harness for sample in SAMPLES])
 def test_a_call_that_was_killed(tmp_path: Path, harness: str) -> None:
-    """In the middle of its first command; whoever tells the session at the start can go on with it."""
+    """In the middle of a command; whoever tells the session at the start can go on with it."""
     report = read(harness, tmp_path, file(f"{harness}-killed.jsonl"), end={"exit_code": None, "signal": 9})
     assert (report.completed, report.failure) == (False, Failure.SELF_KILL)
     assert (report.session is None) == (harness == "kimi")
-    assert [kind for kind, *_ in steps(report) if kind == "ToolResult"] == []
+    results = [step.id for step in parts(report, ToolResult)]
+    assert len(results) == (0 if harness in ("gemini-cli", "kimi", "qwen-code") else 1)
+    assert set(results) <= {step.id for step in parts(report, ToolCall)}
