@@ -26,6 +26,8 @@ from stamina.errors import SandboxFault
 
 INTERNAL_HOST: Final = "host.docker.internal"
 LOOPBACK: Final = "127.0.0.1"
+PORTS: Final = range(20_000, 32_768)
+"""Below those that Linux gives to outgoing connections: one that an agent had, and that lingers, would keep its server from listening."""
 _POOLS: Final = "address pool"
 
 
@@ -57,7 +59,7 @@ class Network:
 
     def port(self) -> int:
         """A port for a server: another one each time."""
-        return 20_000 + secrets.randbelow(20_000)
+        return secrets.choice(PORTS)
 
     def address(self, state: State, port: int) -> tuple[str, int]:
         """Where a port of a container is reached from here. Raises SandboxFault."""

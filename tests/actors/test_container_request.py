@@ -8,8 +8,9 @@ import attrs
 import pytest
 
 from actors.container import Account, Outfit, account, check_docker_args, mount, user_mounts
+from actors.network import Network
 from actors.ownership import OWNER, SWEEP, Owner, is_left, labels, me
-from stamina.config.model import SandboxConfig
+from stamina.config.model import Egress, SandboxConfig
 from stamina.errors import InputError
 
 CONFIG = SandboxConfig(cpus=2.0, memory=1 << 30, pids=100)
@@ -144,3 +145,12 @@ def test_the_dead_are_known() -> None:
     assert is_left({OWNER: attrs.evolve(ours, began=ours.began + 1).text()}, local=False)
     assert is_left({OWNER: attrs.evolve(ours, boot="b").text()}, local=True)
     assert Owner.parse(ours.text()) == ours
+
+
+def test_no_connection_that_lingers_holds_a_servers_port() -> None:
+    """What an agent's client had, the kernel keeps for a minute; it is taken from 32768 on in a container of any machine."""
+    net = Network("n", "10.0.0.1", "10.0.0.1", "10.0.0.1", direct=True, sweep="s", egress=Egress.NONE)
+    drawn = {net.port() for _ in range(10_000)}
+    assert min(drawn) >= 1024
+    assert max(drawn) < 32_768
+    assert len(drawn) > 1000
