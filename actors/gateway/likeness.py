@@ -21,10 +21,11 @@ _DAYS: Final = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
 _MASKS: Final = tuple(
     (re.compile(pattern), mask)
     for pattern, mask in (
-        (r"(?:/[^\s\"'`:;,()<>|/]+)*/live/[0-9a-f]{16}", "<work>"),
+        (r"(?:/[^\s\"'`:;,()<>|/]+){0,64}/live/[0-9a-f]{16}", "<work>"),
         (r"\btmp[A-Za-z0-9_]{8}\b|\btmp\.[A-Za-z0-9]{6,}\b", "<tmp>"),
-        (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
-        (r"\b[a-z]{2,12}_[0-9A-Za-z]{12,}\b", "<id>"),
+        (r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Za-z])", "<id>"),
+        (r"\b0[0-9A-HJKMNP-TV-Z]{25}\b", "<id>"),
+        (r"\b[a-z]{2,12}_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{12,}\b", "<id>"),
         (r"\b[0-9a-f]{12,}\b", "<id>"),
         (r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{24,}(?![\w-])", "<id>"),
         (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?(?:Z\b|[+-]\d\d:?\d\d\b)?", "<time>"),
@@ -39,7 +40,12 @@ _RESULT_MASKS: Final = (
     *_MASKS,
     *(
         (re.compile(pattern), mask)
-        for pattern, mask in ((r"\b(?=[a-f]*\d)[0-9a-f]{7,}\b|\b0x[0-9a-fA-F]+", "<id>"), (r"\d+(?:[.,]\d+)*", "#"), (r"[ \t]{2,}|\t", " "))
+        for pattern, mask in (
+            (r"((?i:\b(?:chunk|process|session|shell|task|job)[ _]id):? )\w+", r"\1<id>"),
+            (r"\b(?=[a-f]*\d)[0-9a-f]{7,}\b|\b0x[0-9a-fA-F]+", "<id>"),
+            (r"\d+(?:[.,]\d+)*", "#"),
+            (r"[ \t]{2,}|\t", " "),
+        )
     ),
 )
 

@@ -11,6 +11,8 @@ from actors.gateway.likeness import difference, normal_bytes
 
 SAME = [
     ("session f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "session 0b8b4c5e-1111-42d0-9f65-00a0c91e6bf7"),
+    ("msg_13b24038-de52-5c49-b538-0a1b2c3d4e5f", "msg_36d9a717-996e-561b-a300-f0e1d2c3b4a5"),
+    ("run 01ARZ3NDEKTSV4RRFFQ69G5FAV", "run 01BX5ZZKBKACTAV9WEVGEMMVRZ"),
     ("ses_4a7fKq2mZp0RstUv, call_abcdef1234567", "ses_9b7fKq2mZp0RstUw, call_abcdef1234568"),
     ("Today is Mon Nov 30 2026.", "Today is Tue Dec 1 2026."),
     ("Today's date: 2026-11-30", "Today's date: 2027-01-02"),
@@ -23,12 +25,14 @@ OTHER = [
     ("a string of at most 20 characters", "a string of at most 30 characters"),
     ("3 tests failed", "2 tests failed"),
     ("field customer_name", "field customer_mail"),
+    ("total_transportation", "total_transformation"),
     ("", "x"),
 ]
 RESULTS = [
     ("3 passed in 0.12s", "3 passed in 1.07s"),
     ("-rw-r--r-- 1 root root  912 Nov 30 08:15 a.py", "-rw-r--r-- 1 root root 1001 Dec  1 09:00 a.py"),
     ("[main a1b2c3d] turn 3", "[main 9f8e7d6] turn 3"),
+    ("Chunk ID: 9c41fb\nWall time: 0.1 s", "Chunk ID: facade\nWall time: 2 s"),
     ("<Server at 0x7f00a1>, pid 4123", "<Server at 0x7fffb2>, pid 77"),
 ]
 
