@@ -51,6 +51,18 @@ def write_beneath(root: Path, relative: PurePosixPath, data: bytes, *, owner: Ow
         raise SandboxFault(f"{relative} cannot be written in the agent's folder: {error.strerror}") from error
 
 
+def empty(root: Path) -> None:
+    """Remove all that is in a folder of ours, and let nobody but us into it. Raises OSError."""
+    folder = _opened(root, None, unlock=True)
+    try:
+        os.fchmod(folder, stat.S_IRWXU)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                remove_at(folder, entry.name)
+    finally:
+        os.close(folder)
+
+
 def remove_at(folder: int, name: str) -> None:
     """Remove what has this name in an open folder, whatever it is; nothing is no error. Links are removed, not followed."""
     try:
@@ -70,7 +82,7 @@ def _remove_tree(folder: int, name: str) -> None:
             with os.scandir(inner) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        beside = f"{name}.{secrets.token_hex(8)}"
+                        beside = f".{secrets.token_hex(8)}"
                         os.rename(entry.name, beside, src_dir_fd=inner, dst_dir_fd=folder)
                         waiting.insert(-1, beside)
                     else:

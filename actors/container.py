@@ -28,6 +28,12 @@ FALLBACK: Final[Owner] = (1000, 1000)
 SCRATCH: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 (of the container)
 """Where everybody in a container may write, beside workspace and home."""
 
+AGENTS_TO_COUNT: Final = (*SCRATCH, "/run/lock", str(SPOOL))
+"""Where an agent that is not root can leave something, beside workspace and home; the spool when the sweep runs as the same user."""
+
+ROOTS_TO_COUNT: Final = ("/", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", str(SPOOL))
+"""Where root can: all of the root file system, and what engines and we mount into it."""
+
 _WARDEN_MAY: Final = ("DAC_OVERRIDE", "KILL", "SETGID", "SETPCAP", "SETUID")
 """Write the output of commands, end all, become the agent's user and drop the rest on the way."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -19,14 +20,14 @@ import structlog
 import trio
 
 from actors.beneath import write_beneath
-from actors.container import HOME, SCRATCH, SPOOL, WORKSPACE, Account
+from actors.container import AGENTS_TO_COUNT, HOME, ROOTS_TO_COUNT, SPOOL, WORKSPACE, Account
 from actors.disk import DiskWatch, free_of
 from actors.docker import Engine, State
 from actors.idleness import clock_over, size
 from actors.network import Network
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
-from actors.serving import FIRST_PAUSE, SCRIPT, has_script, longer, tail, too_early, too_late
+from actors.serving import FIRST_PAUSE, SCRIPT, longer, no_script, tail, too_early, too_late
 from actors.spool import Spool
 from actors.warden import END_SECONDS, Done, NotStarted, Order, Usage, Warden
 from harnesses.harness import CallEnd, Command
@@ -107,7 +108,7 @@ class ContainerSandbox(Sandbox):
 
     async def call(self, command: Command, *, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
         """See :meth:`actors.sandbox.Sandbox.call`. A command that cannot be started ends with exit code 127 and a line in ``stderr``, as in a shell."""
-        self._hand_over(command)
+        await self._tidy(partial(self._hand_over, command))
         begun = trio.current_time()
         with self._spool.giving(command.stdin) as given, self._spool.taking(stdout) as out, self._spool.taking(stderr) as err:
             order = self._order(command.argv, command.env, given, out, err, limits.output_bytes)
@@ -122,9 +123,10 @@ class ContainerSandbox(Sandbox):
     @asynccontextmanager
     async def serve(self, *, limits: ServerLimits, log: Path) -> AsyncIterator[Server | ServerFailed]:
         """See :meth:`actors.sandbox.Sandbox.serve`. The port is free, as nothing runs in the container; for the same reason whoever listens is the server."""
-        if not has_script(self.workspace):
-            yield ServerFailed(f"there is no {SCRIPT} in the workspace", "")
+        if (reason := no_script(self.workspace)) is not None:
+            yield ServerFailed(reason, "")
             return
+        await self._tidy()
         port = self._port()
         with self._spool.taking(log) as out:
             order = self._order(("bash", SCRIPT, str(port)), {}, "", out, out, limits.output_bytes)
@@ -144,6 +146,15 @@ class ContainerSandbox(Sandbox):
         async with self._explained():
             look = await self.body.warden.look(str(WORKSPACE), str(HOME), writable=self.body.writable)
         return Health(look.broken or None, look.free_bytes, look.free_inodes, look.processes)
+
+    async def _tidy(self, more: Callable[[], None] = lambda: None) -> None:
+        """Nothing runs in the container now. In a thread: an agent may have left a million files. Raises SandboxFault."""
+
+        def tidy() -> None:
+            self._spool.clear()
+            more()
+
+        await trio.to_thread.run_sync(tidy)
 
     def _hand_over(self, command: Command) -> None:
         """The command's files, and what we have laid into the workspace, become the agent's. Nothing runs in the container now."""
@@ -241,10 +252,10 @@ class ContainerSandbox(Sandbox):
         """Root may write everywhere, so what the image holds is counted with it, and is not held against it."""
         account = self.body.account
         if not account.root or not self.body.writable:
-            return await self.body.warden.usage(account.uid, account.gid, (str(WORKSPACE), str(HOME), *SCRATCH))
+            return await self.body.warden.usage(account.uid, account.gid, (str(WORKSPACE), str(HOME), *AGENTS_TO_COUNT))
         if self._image is None:
             self._image = await self.body.warden.usage(account.uid, account.gid, ("/",))
-        taken = await self.body.warden.usage(account.uid, account.gid, (str(WORKSPACE), str(HOME), "/"))
+        taken = await self.body.warden.usage(account.uid, account.gid, (str(WORKSPACE), str(HOME), *ROOTS_TO_COUNT))
         return Usage(max(0, taken.bytes - self._image.bytes), max(0, taken.inodes - self._image.inodes))
 
     @property

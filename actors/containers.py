@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -117,7 +118,7 @@ def _check(about: About, host: str, config: SandboxConfig) -> None:
         free = disk.f_bavail * disk.f_frsize
         if free < DISK_FLOOR:
             raise InputError(
-                f"{free >> 20} MiB are free where the engine keeps containers ({about.root}), {DISK_FLOOR >> 20} MiB are needed: 'stamina gc' helps"
+                f"{free >> 20} MiB are free where the engine keeps containers ({about.root}), {DISK_FLOOR >> 20} MiB are needed: 'stamina gc --images' helps"
             )
 
 
@@ -158,16 +159,18 @@ class Containers:
     prepared: Prepared
     network: Network
     proxy_env: Mapping[str, str]
+    _going: dict[Path, set[str]] = attrs.field(factory=dict)
+    """Containers that are not known to be gone, by their working folder."""
 
     @asynccontextmanager
     async def open(self, harness: str, env: Mapping[str, str], folder: LiveFolder) -> AsyncIterator[ContainerSandbox]:
         """A container around a working folder. It is gone when the block ends, the folder stays. Raises SandboxFault, HostFault."""
         dressed = self.prepared.images[harness]
-        spool = Spool.make(folder.root / "spool")
-        if os.getuid() == 0:
-            hand_over((folder.workspace, folder.home), self.prepared.account)
+        for before in sorted(self._going.get(folder.root, ())):
+            await self._remove(folder.root, before)  # an engine that did not answer may have left it running, with an agent at work in this folder
+        spool = await trio.to_thread.run_sync(self._laid, folder)
         ports = () if self.network.direct else tuple(self.network.port() for _ in range(PUBLISHED))
-        async with owning(f"stamina-{secrets.token_hex(8)}", self.engine.remove) as name:
+        async with owning(f"stamina-{secrets.token_hex(8)}", partial(self._remove, folder.root)) as name:
             await self._create(name, self._outfit(dressed, folder, spool, ports))
             async with self._started(name) as (warden, state):
                 all_env = self._environment(dressed.image, env)
@@ -175,6 +178,19 @@ class Containers:
                 disks = (folder.root, self.prepared.about.root) if local(self.engine.host) else (folder.root,)
                 body = Body(name, self.engine, warden, self.network, user, state, ports, all_env, disks, config.disk, not config.read_only_root)
                 yield ContainerSandbox(folder, body, spool)
+
+    async def _remove(self, root: Path, name: str) -> None:
+        """Remove the container of a working folder, and know until it is gone that it may not be."""
+        going = self._going.setdefault(root, set())
+        going.add(name)
+        await self.engine.remove(name)
+        going.discard(name)
+
+    def _laid(self, folder: LiveFolder) -> Spool:
+        """The folder made ready for a new container. In a thread: an agent may have left a million files."""
+        if os.getuid() == 0:
+            hand_over((folder.workspace, folder.home), self.prepared.account)
+        return Spool.make(folder.root / "spool")
 
     async def _create(self, name: str, outfit: Outfit) -> None:
         try:

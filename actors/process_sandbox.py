@@ -27,7 +27,7 @@ from actors.listeners import Listener, listener
 from actors.ports import Ports, is_free
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
-from actors.serving import FIRST_PAUSE, SCRIPT, has_script, longer, tail, too_early, too_late
+from actors.serving import FIRST_PAUSE, SCRIPT, longer, no_script, tail, too_early, too_late
 from harnesses.harness import WALL, CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
 
@@ -101,8 +101,8 @@ class ProcessSandbox(Sandbox):
     async def serve(self, *, limits: ServerLimits, log: Path) -> AsyncIterator[Server | ServerFailed]:
         """See :meth:`actors.sandbox.Sandbox.serve`."""
         self._make_folders()
-        if not has_script(self.workspace):
-            yield ServerFailed(f"there is no {SCRIPT} in the workspace", "")
+        if (reason := no_script(self.workspace)) is not None:
+            yield ServerFailed(reason, "")
             return
         with self.ports.one() as port:
             env = self._environment({})

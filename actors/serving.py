@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +14,21 @@ FIRST_PAUSE: Final = 0.02
 LONGEST_PAUSE: Final = 0.25
 
 _TAIL: Final = 4096
+_NO_SCRIPTS: Final = ((stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"))
 
 
-def has_script(workspace: Path) -> bool:
-    """Whether there is anything of that name."""
-    return os.path.lexists(workspace / SCRIPT)
+def no_script(workspace: Path) -> str | None:
+    """Why there is nothing to start, None when there is. A link may lead to a script inside, which cannot be looked at from here."""
+    try:
+        mode = (workspace / SCRIPT).lstat().st_mode
+    except FileNotFoundError:
+        return f"there is no {SCRIPT} in the workspace"
+    except OSError:  # a workspace that its owner has locked is unlocked for the script
+        return None
+    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+        return None
+    what = next((name for is_one, name in _NO_SCRIPTS if is_one(mode)), "device")
+    return f"{SCRIPT} is no script: it is a {what}"
 
 
 def longer(pause: float) -> float:

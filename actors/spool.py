@@ -2,6 +2,9 @@
 
 A file of the run is linked into it, so that output is where it belongs while it is being written; where it cannot be (another file system), it is copied at
 the end.
+
+An agent that is root, or whom the sweep runs as, can enter the folder: what it leaves there is removed before the next command, above all links to output that
+is on record.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from pathlib import Path
 
 import attrs
 
+from actors.beneath import empty
 from scenario_store.atomic import host_faults
+from stamina.errors import SandboxFault
 
 
 @attrs.frozen
@@ -23,7 +28,7 @@ class Spool:
     """A folder of the host.
 
     Attributes:
-        path: only its owner may enter it; nothing in it outlives a command.
+        path: only its owner may enter it; nothing in it outlives a command, see :meth:`clear`.
     """
 
     path: Path
@@ -32,9 +37,20 @@ class Spool:
     def make(cls, path: Path) -> Spool:
         """Make the folder, empty. Raises HostFault."""
         with host_faults("create", path):
-            shutil.rmtree(path, ignore_errors=True)
-            path.mkdir(mode=0o700)
+            path.mkdir(mode=0o700, exist_ok=True)
+            try:
+                empty(path)
+            except OSError:  # an agent that was root left what we may not remove
+                path.rename(path.with_name(f"{path.name}.{secrets.token_hex(4)}"))
+                path.mkdir(mode=0o700)
         return cls(path)
+
+    def clear(self) -> None:
+        """Remove what an agent left here; nothing of it runs now. Raises SandboxFault when we may not: a new sandbox has another folder."""
+        try:
+            empty(self.path)
+        except OSError as error:
+            raise SandboxFault(f"the agent left something where its output is written: {error.strerror}") from error
 
     @contextmanager
     def giving(self, data: bytes) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.container import SCRATCH, WORKSPACE
-from actors.sandbox import CallLimits, IdleLimits
+from actors.sandbox import CallLimits, IdleLimits, ServerFailed, ServerLimits
 from harnesses.harness import Command
 from tests.docker.container_lab import MIB, SMALL, Lab
 
@@ -213,6 +213,45 @@ async def test_root_is_for_those_who_ask(lab: Lab) -> None:
         )
 
     assert done.out == "0\nx\nowned\nno\n"
+
+
+async def test_a_user_that_no_image_knows_has_a_name_and_a_home(lab: Lab) -> None:
+    """As programs ask for it: through the passwd file, not through HOME."""
+    async with lab.sandbox(attrs.evolve(SMALL, user="4321:4322")) as sandbox:
+        done = await lab.bash(sandbox, "whoami; id -u; id -gn; echo x >~/x && env -u HOME python3 -c 'import os.path; print(os.path.expanduser(\"~\"))'")
+
+        assert done.out.splitlines() == ["agent", "4321", "agent", "/home/agent"]
+        assert (sandbox.home / "x").stat().st_uid == 4321
+
+
+async def test_what_was_said_cannot_be_unsaid(lab: Lab) -> None:
+    """Root reaches the folder that output is written to; a link made there in one call is gone in the next."""
+    async with lab.sandbox(attrs.evolve(SMALL, user="root")) as sandbox:
+        first = await lab.bash(sandbox, "echo said; cd /.stamina/spool && for file in *; do ln $file kept-$file; done; chmod 000 .")
+        said = sorted(lab.root.glob("*.out"))[0]
+        second = await lab.bash(sandbox, "cd /.stamina/spool && ls kept-* 2>&1; for file in kept-*; do : >$file; done; ls -d kept-*")
+
+        assert first.out == "said\n"
+        assert "No such file" in second.out
+        assert said.read_text() == "said\n"
+
+
+SCRIPTS = {
+    "mkfifo run_server.sh": "run_server.sh is no script: it is a pipe",
+    "mkdir run_server.sh": "run_server.sh is no script: it is a folder",
+    "ln -s /dev/zero run_server.sh": "run_server.sh ended before the server answered (exit code 126)",
+    "ln -s run_server.sh run_server.sh": "run_server.sh ended before the server answered (exit code 126)",
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+async def test_a_script_that_is_none(lab: Lab, script: str) -> None:
+    """Is told as what it is, at once."""
+    async with lab.sandbox() as sandbox:
+        await lab.bash(sandbox, script)
+        async with sandbox.serve(limits=ServerLimits(30), log=lab.root / "log") as server:
+            assert isinstance(server, ServerFailed)
+            assert server.reason == SCRIPTS[script]
 
 
 async def test_what_root_broke_is_told(lab: Lab) -> None:

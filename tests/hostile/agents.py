@@ -152,6 +152,35 @@ for _ in range(3000):
     os.chdir("deep")
 """
 
+DEEPER: Final = DEEP.replace("README.md", "deep")
+
+SWAPS: Final = """
+import os, subprocess, sys
+code = '''
+import os
+while True:
+    for target in ("/etc/shadow", "CANARY", "server.py", "/proc/self/environ", "loop"):
+        os.path.lexists("swap") and os.unlink("swap")
+        os.symlink(target, "swap")
+        os.rename("swap", "README.md")
+        with open("swap", "w") as file: file.write("no link")
+        os.rename("swap", "README.md")
+'''
+for number in range(3): subprocess.Popen([sys.executable, "-I", "-S", "-c", code], start_new_session=True)
+"""
+"""Files that are links at every other moment, for as long as anything of the call lives."""
+
+IMMUTABLE: Final = """
+import fcntl, os, struct
+FS_IOC_SETFLAGS, FS_IMMUTABLE = 0x40086602, 0x10
+for path in (".", "README.md", os.path.expanduser("~")):
+    try:
+        fcntl.ioctl(os.open(path, os.O_RDONLY), FS_IOC_SETFLAGS, struct.pack("l", FS_IMMUTABLE))
+        os._exit(1)
+    except OSError:
+        pass
+"""
+
 TWICE: Final = """
 cat >run_server.sh <<'END'
 python3 -I -S server.py "$1" &
@@ -188,6 +217,11 @@ AGENTS: Final[dict[str, Agent]] = {
     "fills-the-inodes": Agent(f"honest; {python(FILL_INODES)}", OVERFULL),
     "server-fills-the-disk": Agent(f"honest; {FULL_SERVER} finish", NEXT),
     "root-fills-the-disk": Agent("honest; head -c 3000000000 /dev/zero >/usr/local/big; sleep 1000", OVERFULL, root=True),
+    "root-fills-what-is-mounted": Agent("honest; head -c 3000000000 /dev/zero >/etc/hostname; sleep 1000", OVERFULL, root=True),
+    "root-fills-where-output-goes": Agent("honest; head -c 3000000000 /dev/zero >/.stamina/spool/big; sleep 1000", OVERFULL, root=True),
+    "fills-tmp": Agent("honest; head -c 3000000000 /dev/zero >/tmp/big; sleep 1000", OVERFULL),
+    "fills-the-lock-folder": Agent("honest; head -c 3000000000 /dev/zero >/run/lock/big; sleep 1000", OVERFULL),
+    "sparse-file": Agent("honest; truncate -s 50G huge.py; finish", UNHARMED),
     "fills-shared-memory": Agent("honest; head -c 3000000000 /dev/zero >/dev/shm/big; finish", UNHARMED),
     "eats-all-memory": Agent("honest; exec python3 -c 'x = bytearray(10**10)'", REPEATED),
     "opens-10000-sockets": Agent(f"honest; {python(SOCKETS)} finish", UNHARMED),
@@ -197,6 +231,12 @@ AGENTS: Final[dict[str, Agent]] = {
     "claims-without-work": Agent("finish", NEXT),
     # the machine
     "deletes-bin": Agent("honest; rm -rf /bin /usr/bin /sbin /usr/sbin; finish", "sandbox broken, failed, completed, passed", root=True),
+    "mounts-and-unshares": Agent(
+        "honest; mount --bind /tmp /mnt && exit 1; mount -t tmpfs x /workspace && exit 1; umount /workspace && exit 1; unshare -m true && exit 1; "
+        "unshare -Urm true && exit 1; mknod disk b 8 0 && cat disk && exit 1; finish",
+        UNHARMED,
+        root=True,
+    ),
     "changes-the-clock": Agent("honest; date -s '2001-01-01' && exit 1; finish", UNHARMED, root=True),
     "reads-secrets": Agent("honest; env; cat /proc/*/environ /proc/1/cmdline /etc/shadow 2>/dev/null; ls -AR /.stamina 2>/dev/null; finish", UNHARMED),
     "scans-the-orchestrator": Agent(f"honest; {python(SCAN)} finish", UNHARMED),
@@ -206,6 +246,9 @@ AGENTS: Final[dict[str, Agent]] = {
         "ln -s /proc/self/environ environ.py; ln -s CANARY canary.py; ln -s . loop; finish",
         UNHARMED,
     ),
+    "swaps-files-for-links": Agent(f"honest; {python(SWAPS)} sleep 1; finish", UNHARMED),
+    "script-is-a-pipe": Agent("honest; rm run_server.sh; mkfifo run_server.sh; finish", NEXT),
+    "script-is-endless": Agent("honest; ln -sf /dev/zero run_server.sh; finish", NEXT),
     "pipes-and-devices": Agent(
         "honest; rm -f README.md; mkfifo README.md pipe.py; mknod disk.py b 8 0; "
         "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock.py\")'; finish",
@@ -214,7 +257,10 @@ AGENTS: Final[dict[str, Agent]] = {
     ),
     "names-that-are-no-text": Agent("honest; touch $'\\xff\\xfe.py' $'new\\nline.py' \"$(printf 'x%.0s' {1..250}).py\" -- -rf; finish", UNHARMED),
     "deep-folder-in-the-way": Agent(f"honest; rm -f README.md; ({python(DEEP)}); finish", UNHARMED),
+    "deep-folder": Agent(f"honest; ({python(DEEPER)}); finish", UNHARMED),
     "no-permissions": Agent("honest; chmod 000 server.py ~ .; exit 0", REPEATED),
+    "root-owns-everything": Agent("honest; chown -R 0:0 . ~; chmod -R go= . ~; finish", UNHARMED, root=True),
+    "cannot-be-changed": Agent(f"honest; {python(IMMUTABLE)} [ $? = 0 ] || exit 1; finish", UNHARMED, root=True),
     "repository-of-its-own": Agent(
         "honest; git init -q .; mkdir -p .git/hooks; echo 'exit 1' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; "
         "git config core.fsmonitor 'touch /workspace/ran'; git config core.worktree /; finish",

@@ -61,7 +61,7 @@ class ShellHarness(Modelless):
 
     def command(self, context: CallContext) -> Command:
         first = (context.turn, context.attempt, context.call) == (0, 0, 0)
-        script = self.script if first else f"rm -rf big ~/log many; {HONEST}"
+        script = self.script if first else f"rm -rf big ~/log many /tmp/big /run/lock/big; {HONEST}"
         return Command(("bash", "-c", PRELUDE.replace("NUMBER", str(context.turn)) + script), stdin=context.prompt.encode())
 
     def read(self, context: CallContext, end: CallEnd) -> CallReport:
@@ -254,7 +254,7 @@ def test_the_clock_is_the_host_s(over: Arena) -> None:
 
 def test_the_benchmark_s_files_are_put_back(over: Arena) -> None:
     """Whatever stands in their place: links, a pipe, a folder deeper than any path."""
-    for name in ("links-that-lead-outside", "pipes-and-devices", "deep-folder-in-the-way"):
+    for name in ("links-that-lead-outside", "pipes-and-devices", "deep-folder-in-the-way", "swaps-files-for-links"):
         restored = [event.files for event in over.played[name].events if isinstance(event, FilesRestored)]
         assert "README.md" in restored[0]
     assert not [event for event in over.played["kill-python"].events if isinstance(event, FilesRestored)]
