@@ -31,35 +31,43 @@ class Garbage:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-@click.option("--keep-images", is_flag=True, help="Leave images alone.")
+@click.option(
+    "--images",
+    is_flag=True,
+    help="Remove images of other versions of stamina too. Another checkout that shares the engine, or a run begun earlier, may need them.",
+)
 @engine_option
 @json_option
-def gc(*, dry_run: bool, keep_images: bool, engine_name: str, as_json: bool) -> int:
-    """Remove containers and networks of runs that died, and images of other versions of stamina. Only what carries stamina's own labels is ever touched.
+def gc(*, dry_run: bool, images: bool, engine_name: str, as_json: bool) -> int:
+    """Remove containers and networks of runs that died; with --images, also images of other versions. Only what carries stamina's own labels is ever touched.
     Exit 1 when something cannot be removed."""
     lines: list[str] = []
+    others: list[str] = []
     kept: dict[str, str] = {}
 
     async def work(engine: Engine) -> None:
-        garbage = await _find(engine, images=not keep_images)
+        garbage = await _find(engine)
+        wanted = garbage if images else attrs.evolve(garbage, images=())
         if not dry_run:
-            kept.update(await _remove(engine, garbage))
-        lines.extend(line for line in garbage.lines() if line.split()[1] not in kept)
+            kept.update(await _remove(engine, wanted))
+        lines.extend(line for line in wanted.lines() if line.split()[1] not in kept)
+        others.extend([] if images else Garbage(Left((), ()), garbage.images).lines())
 
     trio.run(with_engine, engine_name, work)
     if as_json:
-        print_json({"removed": not dry_run, "found": lines, "kept": list(kept.values())})
+        print_json({"removed": not dry_run, "found": lines, "kept": list(kept.values()), "images": others})
     else:
         click.echo("\n".join(f"{'would remove' if dry_run else 'removed'} {line}" for line in lines) or "nothing to remove")
+        if others:
+            click.echo(f"{len(others)} images of other versions are kept ('stamina images list' shows them); 'stamina gc --images' removes them")
         for reason in kept.values():
             click.echo(reason, err=True)
     return NEGATIVE if kept else DONE
 
 
-async def _find(engine: Engine, *, images: bool) -> Garbage:
+async def _find(engine: Engine) -> Garbage:
     current = {name: recipe(name).digest for name in names()}
-    built = await engine.images(IMAGE) if images else []
-    old = [image for image in built if image.labels.get(RECIPE, "") != current.get(image.labels[IMAGE])]
+    old = [image for image in await engine.images(IMAGE) if image.labels.get(RECIPE, "") != current.get(image.labels[IMAGE])]
     return Garbage(await find_left(engine), tuple(old))
 
 
