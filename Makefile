@@ -66,6 +66,10 @@ test-harnesses: $(VENV)/.ready-dev  ## play every harness in its image against t
 drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 scenarios, and print what each recorded
 	@$(BIN)/python -m tests.drills.outage
 
+.PHONY: drill-kill
+drill-kill: $(VENV)/.ready-dev  ## kill -9 a sweep in containers, and print what the engine has before and after
+	@$(BIN)/python -m tests.drills.killed
+
 .PHONY: test-podman
 test-podman: $(VENV)/.ready-dev  ## run the same tests with Podman; as root, on a private service of scripts/engine
 	@export ENGINE=podman && scripts/engine install && eval "$$(scripts/engine start)" && $(if $(FROM),scripts/engine borrow $(FROM),scripts/engine base && \

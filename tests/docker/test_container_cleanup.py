@@ -1,12 +1,9 @@
 """Containers always go: after use, after a kill of ours, when somebody removes them, when the engine is started anew."""
 
+import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
@@ -17,27 +14,17 @@ import trio
 from actors.docker import connect
 from actors.ownership import OWNER, SWEEP, me
 from actors.reaping import find_left, reap
-from harnesses.recipes import BASE, recipe
-from scenario_store.journal import read_journal
 from scenario_store.run import Run
 from stamina.cli.app import main
 from stamina.cli.ending import DONE, NEGATIVE
 from stamina.errors import SandboxFault
-from stamina.turns import Event, MachineryFailed, SuiteRan
+from stamina.turns import MachineryFailed
 from tests.docker.container_lab import ENGINE, Lab, leftovers, names
+from tests.docker.sweep_lab import SWEEP_FILE, events, playing, suites, until
 
 pytestmark = pytest.mark.docker
 
-ROOT = Path(__file__).parents[2]
-SWEEP_FILE = ROOT / "sweeps/quickstart-docker.toml"
 CYCLES = 40
-
-
-def until(condition: Callable[[], bool], seconds: float = 40.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to pass"
-        time.sleep(0.1)
 
 
 async def test_forty_containers_leave_nothing(lab: Lab) -> None:
@@ -103,49 +90,75 @@ def test_gc_removes_what_is_left(lab: Lab, capsys: pytest.CaptureFixture[str]) -
             return [each.name for each in await engine.networks(OWNER) if each.name == "stamina-test-left"]
 
     trio.run(leave)
-    assert main(["gc", "--dry-run", "--keep-images"]) == 0
+    assert main(["gc", "--dry-run"]) == 0
     assert "would remove network stamina-test-left" in capsys.readouterr().out
-    assert main(["gc", "--keep-images"]) in (DONE, NEGATIVE)  # others may have left something that cannot be removed
+    assert main(["gc"]) in (DONE, NEGATIVE)  # others may have left something that cannot be removed
     assert "removed network stamina-test-left" in capsys.readouterr().out
     assert trio.run(left_networks) == []
 
 
-@contextmanager
-def playing(out: Path, host: str, *settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The quickstart in containers, as a process of its own."""
-    flags = [part for setting in settings for part in ("--set", setting)]
-    argv = [sys.executable, "-m", "stamina", "run", str(SWEEP_FILE), "--out", str(out), "--set", f"sandbox.engine={ENGINE}", *flags]
-    process = subprocess.Popen(argv, cwd=ROOT, env={**os.environ, "DOCKER_HOST": host}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+def reaper_of(pid: int) -> psutil.Process:
+    """The process that cleans up after another one."""
+    return next(child for child in psutil.Process(pid).children() if any(part.endswith("reaper.py") for part in child.cmdline()))
 
 
-def events(out: Path) -> list[Event]:
-    """Of all scenarios."""
-    if not (out / "lock.json").exists():
-        return []
-    return [event for folder in Run.open(out).scenarios() if folder.journal.exists() for event in read_journal(folder.journal, Event).events]
+def processes_in(out: Path) -> list[int]:
+    """Everything on this machine that has a file or folder of a run open, or runs in it."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if str(out) in os.readlink(f"/proc/{process.pid}/cwd") or any(str(out) in each.path for each in process.open_files()):
+                found.append(process.pid)
+    return found
 
 
-def suites(out: Path) -> int:
-    return sum(isinstance(event, SuiteRan) for event in events(out))
+def go_on(out: Path, *settings: str) -> int:
+    """The same command again."""
+    flags = [part for setting in (f"sandbox.engine={ENGINE}", *settings) for part in ("--set", setting)]
+    return main(["run", str(SWEEP_FILE), "--out", str(out), *flags])
 
 
 def test_sigkill_in_mid_sweep_leaves_nothing_and_loses_nothing(lab: Lab) -> None:
-    """Containers end with us and the reaper removes them; the same command plays on."""
+    """Several containers end with us and the reaper removes them and the network; the same command plays on."""
     out = lab.root / "run"
     with playing(out, lab.host, "sweep.turns=3") as process:
-        until(lambda: suites(out) >= 2)
-        containers, networks = trio.run(leftovers, lab.host, process.pid)
-        assert containers
+        until(lambda: suites(out) >= 2 and len(trio.run(leftovers, lab.host, process.pid)[0]) >= 2)
+        networks = trio.run(leftovers, lab.host, process.pid)[1]
+        reaper = reaper_of(process.pid)
         assert len(networks) == 1
         process.send_signal(signal.SIGKILL)
         process.wait()
         until(lambda: trio.run(leftovers, lab.host, process.pid) == ([], []))
-    assert main(["run", str(SWEEP_FILE), "--out", str(out), "--set", "sweep.turns=3"]) == 0
+        until(lambda: not reaper.is_running())
+        assert processes_in(out) == []
+    assert go_on(out, "sweep.turns=3") == 0
+
+
+def test_sigkill_of_the_reaper_too(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    """The wardens end their containers all the same; ``gc`` shows what is left of them, and the next start removes it."""
+    out = lab.root / "run"
+    with playing(out, lab.host, "sweep.turns=3") as process:
+        until(lambda: suites(out) >= 2 and len(trio.run(leftovers, lab.host, process.pid)[0]) >= 2)
+        reaper_of(process.pid).kill()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        containers, networks = trio.run(leftovers, lab.host, process.pid)
+        until(lambda: trio.run(running, lab.host, process.pid) == [])
+        assert processes_in(out) == []
+    assert containers
+    assert networks
+    assert main(["gc", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert [name for name in (*containers, *networks) if name not in said] == []
+    assert go_on(out, "sweep.turns=3") == 0
+    assert trio.run(leftovers, lab.host, process.pid) == ([], [])
+
+
+async def running(host: str, pid: int) -> list[str]:
+    """Containers of a process that run."""
+    async with connect(host) as engine:
+        mine, _ = await names(engine, pid)
+        return [each.name for each in await engine.containers(OWNER) if each.name in mine and each.state == "running"]
 
 
 def test_two_interrupts_end_at_once(lab: Lab) -> None:
@@ -162,7 +175,7 @@ def test_two_interrupts_end_at_once(lab: Lab) -> None:
 
 def test_the_quickstart_plays_in_containers(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
     """The reference agent passes everything; nothing is censored."""
-    assert main(["run", str(SWEEP_FILE), "--out", str(lab.root / "run"), "--json"]) == 0
+    assert main(["run", str(SWEEP_FILE), "--out", str(lab.root / "run"), "--set", f"sandbox.engine={ENGINE}", "--json"]) == 0
 
     captured = capsys.readouterr().out
     assert '"reference"' in captured
@@ -192,57 +205,3 @@ def test_a_run_goes_on_in_the_image_that_it_was_begun_in(lab: Lab, capsys: pytes
     assert f"the image of reference was {gone}, which this engine does not have any more, and is {begun['reference']}" in capsys.readouterr().err
     assert main(["resume", str(out), "--other-images"]) == 0
     assert Run.open(out).lock().images == begun
-
-
-@pytest.fixture
-def second_engine(host: str) -> Iterator[str]:
-    """An engine of this test's own, with our image, that may be killed."""
-    if os.getuid() != 0:
-        pytest.skip("starting an engine needs root")
-    folder = Path("/var/tmp") / f"stamina-test-{os.getpid()}"
-    own = {**os.environ, "STAMINA_ENGINE_DIR": str(folder), "STAMINA_ENGINE_ARGS": "--iptables=false", "ENGINE": ENGINE}
-
-    def engine(verb: str) -> None:
-        subprocess.run([ROOT / "scripts/engine", verb], env=own, check=True, stdout=subprocess.DEVNULL, timeout=120)
-
-    engine("start")
-    try:
-        there = f"unix://{folder}/{ENGINE}/engine.sock"
-        trio.run(copy_image, host, there)
-        yield there
-    finally:
-        engine("remove")
-        folder.rmdir()
-
-
-async def copy_image(source: str, target: str) -> None:
-    """The base image, from one engine to another."""
-    async with connect(source) as engine:
-        image = next(image for image in await engine.images("stamina.image=base") if image.tags and image.labels["stamina.recipe"] == recipe(BASE).digest)
-    sockets = [each.removeprefix("unix://") for each in (source, target)]
-    script = (
-        f"set -o pipefail; curl -sSf --unix-socket {sockets[0]} http://e/images/{image.tags[0]}/get | "
-        f"curl -sSf --unix-socket {sockets[1]} -X POST -H 'Content-Type: application/x-tar' -T - http://e/images/load"
-    )
-    await trio.run_process(["bash", "-c", script], capture_stdout=True)
-
-
-def restart(host: str) -> None:
-    """Kill the engine and all its containers, and start it again."""
-    folder = Path(host.removeprefix("unix://")).parents[1]
-    own = {**os.environ, "STAMINA_ENGINE_DIR": str(folder), "STAMINA_ENGINE_ARGS": "--iptables=false", "ENGINE": ENGINE}
-    for verb in ("stop", "start"):
-        subprocess.run([ROOT / "scripts/engine", verb], env=own, check=True, stdout=subprocess.DEVNULL, timeout=120)
-
-
-def test_a_sweep_outlives_a_restart_of_its_engine(second_engine: str, tmp_path: Path) -> None:
-    """Scenarios that were under way fail as sandboxes do, are played on in new containers, and all end well."""
-    out = tmp_path / "run"
-    with playing(out, second_engine, "sweep.turns=6", "sweep.seeds=0") as process:
-        until(lambda: suites(out) >= 2)
-        restart(second_engine)
-        _, complaints = process.communicate(timeout=120)
-        assert process.returncode == 0, complaints.decode()
-    failures = [event for event in events(out) if isinstance(event, MachineryFailed)]
-    assert failures
-    assert {event.cause.value for event in failures} == {"sandbox"}
