@@ -113,6 +113,11 @@ def _check(about: About, host: str, config: SandboxConfig) -> None:
         raise InputError(f"the engine is too old: {about.name} {about.version} speaks API {got}, {wanted} (Docker 19.03) is needed")
     if config.runtime is not None and about.runtimes and config.runtime not in about.runtimes:
         raise InputError(f'[sandbox] runtime = "{config.runtime}": the engine has {", ".join(sorted(about.runtimes))}')
+    if about.podman and not is_direct(host) and config.egress is not Egress.OPEN:
+        raise InputError(
+            f'[sandbox] egress = "{config.egress}": Podman cannot keep containers from the outside where their addresses are not reached from here ({host}). '
+            'Use egress = "open", Docker, or Podman on this machine'
+        )
     if local(host) and os.path.isdir(about.root):
         disk = os.statvfs(about.root)
         free = disk.f_bavail * disk.f_frsize

@@ -44,6 +44,9 @@ _PAUSE: Final = 0.3
 _UNREACHABLE: Final = 900
 """The status that aiodocker gives when there was no answer."""
 
+_NONE: Final = "no such container"
+"""Podman's words, with status 500, for a container that goes while it is asked about."""
+
 _GONE: Final = (404, 409)
 """What removing a thing twice is answered with: it is gone, or on its way."""
 
@@ -297,13 +300,21 @@ class Engine:
         return aiodocker.networks.DockerNetwork(self._docker, name)  # type: ignore[no-untyped-call]
 
     async def _removing(self, what: str, call: Callable[[], Awaitable[object]]) -> None:
-        try:
-            await self._do(what, call, again=True, urgent=True)
-        except Missing:
-            return
-        except SandboxFault as fault:
-            if not _is_going(fault):
+        for attempt in range(1, TRIES + 1):
+            try:
+                await self._do(what, call, again=True, urgent=True)
+            except Missing:
+                return
+            except Unreachable:
                 raise
+            except SandboxFault as fault:
+                if _is_going(fault):
+                    return
+                if attempt == TRIES:
+                    raise
+                await trio.sleep(_PAUSE * attempt)  # Podman refuses to remove a container that is ending at this moment
+            else:
+                return
 
     async def _do(self, what: str, call: Callable[[], Awaitable[T]], *, again: bool = False, urgent: bool = False) -> T:
         """One call, under a permit; repeated while the engine does not answer, when it may be. What may not be repeated is not let go of half-way either."""
@@ -418,7 +429,7 @@ async def _awaited(call: Callable[[], Awaitable[T]]) -> T:
 
 
 def _fault(what: str, error: aiodocker.DockerError) -> SandboxFault:
-    if error.status == 404:
+    if error.status == 404 or _NONE in str(error.message):
         return Missing(f"cannot {what}: {error.message}")
     if error.status == _UNREACHABLE:
         return Unreachable(f"cannot {what}: {error.message}")

@@ -5,7 +5,7 @@ address (the model gateway, the proxy for packages) is what containers can reach
 an address on an internal network: there the wardens close the ways (:meth:`actors.warden.Warden.fence`).
 
 Elsewhere the engine lives in a virtual machine: a port of each container is published on the loopback, and containers reach this machine as
-``host.docker.internal``.
+``host.docker.internal``, or, with Podman, as ``host.containers.internal``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from stamina.config.model import Egress
 from stamina.errors import SandboxFault
 
 INTERNAL_HOST: Final = "host.docker.internal"
+PODMANS_HOST: Final = "host.containers.internal"
+"""Podman writes this name into every container; the word ``host-gateway`` it takes for an address."""
+
 LOOPBACK: Final = "127.0.0.1"
 PORTS: Final = range(20_000, 32_768)
 """Below those that Linux gives to outgoing connections: one that an agent had, and that lingers, would keep its server from listening."""
@@ -55,7 +58,7 @@ class Network:
     @property
     def hosts(self) -> tuple[str, ...]:
         """Entries for a container's ``/etc/hosts``."""
-        return () if self.direct else (f"{INTERNAL_HOST}:host-gateway",)
+        return () if self.direct or self.podman else (f"{INTERNAL_HOST}:host-gateway",)
 
     def port(self) -> int:
         """A port for a server: another one each time."""
@@ -83,7 +86,8 @@ async def network(engine: Engine, sweep: str, egress: Egress, *, direct: bool, p
         gateway = await engine.gateway(name)
         if gateway is None:
             raise SandboxFault(f"network {name} has no address of this machine")
-        yield Network(name, gateway, gateway if direct else LOOPBACK, gateway if direct else INTERNAL_HOST, direct, sweep, egress, podman)
+        listen, reach = (gateway, gateway) if direct else (LOOPBACK, PODMANS_HOST if podman else INTERNAL_HOST)
+        yield Network(name, gateway, listen, reach, direct, sweep, egress, podman)
 
 
 async def restored(engine: Engine, lost: Network) -> None:

@@ -142,6 +142,15 @@ def test_a_disk_below_the_floor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "stamina gc" in said
 
 
+def test_podman_in_a_virtual_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would let everything out, whatever the sweep says."""
+    monkeypatch.setattr(containers, "is_direct", lambda host: False)
+    with engine({**ABOUT, "Components": [{"Name": "Podman Engine"}]}, {}, {"sha256:1": IMAGE}) as host:
+        said = refused(host, tmp_path / "run", monkeypatch, capsys)
+    assert 'egress = "none": Podman cannot keep containers from the outside' in said
+    assert 'Use egress = "open", Docker' in said
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [

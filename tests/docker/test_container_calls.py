@@ -196,12 +196,14 @@ async def test_disk_has_a_ceiling(lab: Lab) -> None:
 
 
 async def test_a_read_only_root_leaves_what_agents_need(lab: Lab) -> None:
-    """Workspace, home and /tmp can be written; nothing else."""
-    async with lab.sandbox(attrs.evolve(SMALL, read_only_root=True)) as sandbox:
-        done = await lab.bash(sandbox, f"touch {WORKSPACE}/a ~/b {SCRATCH[0]}/c && echo yes; touch /var/tmp/d || echo no; whoami")
+    """Workspace, home and /tmp can be written; what else belongs to the image cannot, by root neither."""
+    config = attrs.evolve(SMALL, read_only_root=True)
+    async with lab.sandbox(config) as sandbox, lab.sandbox(attrs.evolve(config, user="root")) as rooted:
+        done = await lab.bash(sandbox, f"touch {WORKSPACE}/a ~/b {SCRATCH[0]}/c && echo yes; whoami")
+        as_root = await lab.bash(rooted, f"touch {WORKSPACE}/a ~/b {SCRATCH[0]}/c && echo yes; touch /usr/d || touch /var/d || touch /etc/d || echo no")
         health = await sandbox.probe()
 
-    assert done.out == "yes\nno\nagent\n"
+    assert (done.out, as_root.out) == ("yes\nagent\n", "yes\nno\n")
     assert health.broken is None
 
 

