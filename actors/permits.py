@@ -52,19 +52,24 @@ class Threads:
 
 @attrs.frozen
 class Room:
-    """What the host has left: bytes and inodes on the run's disk, bytes of memory, processes that may still be made (None: no limit)."""
+    """What the host has left: bytes and inodes on the fullest of the disks that count, bytes of memory, processes that may still be made (None: no limit).
+
+    ``where`` is a folder on that disk, where several count.
+    """
 
     disk: int
     inodes: int
     memory: int
     processes: int | None = None
+    where: str = ""
 
     def lacks(self, floor: Room) -> str | None:
-        """One clause that says what there is too little of, None when there is enough. A file system without a count of inodes reports 0."""
+        """One clause that says what there is too little of, None when there is enough."""
+        where = f" at {self.where}" if self.where else ""
         if self.disk < floor.disk:
-            return f"{self.disk >> 20} MiB of disk are free, {floor.disk >> 20} MiB are needed"
-        if 0 < self.inodes < floor.inodes:
-            return f"{self.inodes} inodes are free, {floor.inodes} are needed"
+            return f"{self.disk >> 20} MiB of disk are free{where}, {floor.disk >> 20} MiB are needed"
+        if self.inodes < floor.inodes:
+            return f"{self.inodes} inodes are free{where}, {floor.inodes} are needed"
         if self.memory < floor.memory:
             return f"{self.memory >> 20} MiB of memory are available, {floor.memory >> 20} MiB are needed"
         if self.processes is not None and floor.processes is not None and self.processes < floor.processes:
@@ -72,15 +77,31 @@ class Room:
         return None
 
 
+COUNTLESS: Final = 1 << 62
+"""Inodes of a file system that does not count them."""
+
 FLOOR: Final = Room(disk=1 << 30, inodes=10_000, memory=256 << 20, processes=64)
 """Below this nothing new is started."""
 
 
-def look(path: Path) -> Room:
-    """The room that this host has now; ``path`` is on the disk that counts. Raises HostFault when it is gone."""
+def look(path: Path, *more: Path) -> Room:
+    """The room that this host has now; ``path`` is on the disk that counts, and others may count too where they are on this machine.
+
+    Raises HostFault when the first is gone.
+    """
     with host_faults("look at", path):
-        disk = os.statvfs(path)
-    return Room(disk.f_bavail * disk.f_frsize, disk.f_favail, psutil.virtual_memory().available, _processes_left())
+        disks = [_disk(path)]
+    for other in more:
+        with contextlib.suppress(OSError):
+            disks.append(_disk(other))
+    bytes_free, inodes, where = min(disks, key=lambda each: (each[0] >= FLOOR.disk and each[1] >= FLOOR.inodes, each[0]))
+    return Room(bytes_free, inodes, psutil.virtual_memory().available, _processes_left(), str(where) if more else "")
+
+
+def _disk(path: Path) -> tuple[int, int, Path]:
+    """Bytes and inodes that are free; some file systems count no inodes. Raises OSError."""
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else COUNTLESS, path
 
 
 def take_all_files() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
 
 from actors.containers import NOT_BEGUN, containers, prepare
-from actors.docker import connect, engine_host
+from actors.docker import connect, engine_host, local
 from actors.ports import Ports
 from actors.process_sandbox import ProcessSandbox
 from actors.sandbox import Sandbox
@@ -33,11 +34,13 @@ class Place:
         open: opens one.
         listen: the address of this machine that they reach.
         reach: the host by which they reach it.
+        disks: folders on disks, beside the run's, that must have room.
     """
 
     open: SandboxFactory
     listen: str = LOCAL
     reach: str = LOCAL
+    disks: tuple[Path, ...] = ()
 
     def seen(self, url: str) -> str:
         """An address of ours as processes in a sandbox see it."""
@@ -89,7 +92,8 @@ async def place(plan: Plan, begun: Mapping[str, str]) -> AsyncIterator[Place]:
             async with made.open(work.cell.agent.harness, work.cell.agent.env, folder) as sandbox:
                 yield sandbox
 
-        yield Place(open_sandbox, made.network.listen, made.network.reach)
+        disks = (made.prepared.about.root,) if local(made.engine.host) else ()
+        yield Place(open_sandbox, made.network.listen, made.network.reach, disks)
 
 
 def _processes(config: SandboxConfig) -> SandboxFactory:

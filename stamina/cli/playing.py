@@ -99,7 +99,7 @@ def _tell_trouble(observe: Observer, trouble: Trouble) -> None:
 async def _play_scenarios(run: Run, plan: Plan, observe: Observer, where: Place, seats: Seating, closed: Callable[[], str | None]) -> SweepEnd:
     stop = Stop()
     admission = Admission(
-        look=lambda: look(run.path),
+        look=lambda: look(run.path, *where.disks),
         held=lambda reason: observe(Held(reason)),
         freed=lambda seconds: observe(RoomAgain(seconds)),
         stop=stop,

@@ -1,5 +1,6 @@
 """A sweep in virtual time: order, permits, confinement, stopping, and that every scenario is told of once."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.observer import Draining, Held, RoomAgain, ScenarioCrashed
-from actors.permits import Admission, Room, look
+from actors.permits import COUNTLESS, FLOOR, Admission, Room, look
 from actors.stopping import Stop
 from actors.supervise import Intensity
 from actors.sweep import Company, Report, SweepEnd, play_sweep
@@ -237,7 +238,7 @@ class TestAdmission:
     async def test_a_long_wait_is_told_now_and_then(self, tmp_path: Path, autojump_clock: object) -> None:
         """Not every five seconds of a night, and not once for each scenario that waits."""
         seen, stop, start = Watcher(), Stop(), trio.current_time()
-        lacking = lambda: Room(0 if trio.current_time() - start < 3600 else 1 << 40, 0, 1 << 40)  # noqa: E731
+        lacking = lambda: Room(0 if trio.current_time() - start < 3600 else 1 << 40, 1 << 20, 1 << 40)  # noqa: E731
         admission = Admission(lacking, lambda reason: seen(Held(reason)), stop, lambda seconds: seen(RoomAgain(seconds)))
         async with trio.open_nursery() as nursery:
             for _ in range(300):
@@ -249,6 +250,22 @@ class TestAdmission:
         """Nobody's bug."""
         with pytest.raises(HostFault, match=r"cannot look at .*gone: No such file"):
             look(tmp_path / "gone")
+
+    def test_the_fullest_disk_counts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The run's, or the engine's where it is on this machine; one that is out of inodes is as full as one that is out of bytes."""
+        disks = {"run": (1 << 40, 1 << 20), "engine": (1 << 20, 1 << 20), "full": (1 << 39, 0)}
+
+        def statvfs(path: Path) -> os.statvfs_result:
+            if path.name not in disks:
+                raise FileNotFoundError
+            free, inodes = disks[path.name]
+            return os.statvfs_result((1, 1, 0, 0, free, 1, 0, inodes, 0, 255))
+
+        monkeypatch.setattr(os, "statvfs", statvfs)
+        run, engine, full = (tmp_path / name for name in disks)
+        assert look(run, tmp_path / "elsewhere").lacks(FLOOR) is None
+        assert look(run, engine).lacks(FLOOR) == f"1 MiB of disk are free at {engine}, 1024 MiB are needed"
+        assert look(run, full).lacks(FLOOR) == f"0 inodes are free at {full}, 10000 are needed"
 
     async def test_a_stop_ends_the_waiting(self, tmp_path: Path, autojump_clock: object) -> None:
         """A full host can be left."""
@@ -264,7 +281,9 @@ class TestAdmission:
             (Room(0, 1 << 20, 1 << 40), "0 MiB of disk are free"),
             (Room(1 << 40, 5, 1 << 40), "5 inodes are free"),
             (Room(1 << 40, 1 << 20, 1 << 40, 3), "3 more processes"),
-            (Room(1 << 40, 0, 1 << 40), None),
+            (Room(1 << 40, 0, 1 << 40), "0 inodes are free"),
+            (Room(1 << 40, COUNTLESS, 1 << 40), None),
+            (Room(1 << 20, 1 << 20, 1 << 40, where="/data"), "1 MiB of disk are free at /data, 1024 MiB are needed"),
         ],
     )
     def test_what_is_missing_is_named(self, room: Room, lacks: str | None) -> None:
