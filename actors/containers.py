@@ -201,9 +201,14 @@ class Containers:
         try:
             await self.engine.create(name, outfit.request())
             await self.engine.start(name)
-        except Missing:
+        except Missing as missing:
             # An engine that was started anew may have lost the network; what has been created is removed by whoever owns the name.
             await self.engine.remove(name)
+            if await self.engine.image(outfit.image) is None:
+                raise InputError(
+                    f"the engine does not have image {outfit.image} any more, which this run is played in: somebody removed it. Bring it back, or go on in "
+                    "others with 'stamina resume --other-images'"
+                ) from missing
             await restored(self.engine, self.network)
             await self.engine.create(name, outfit.request())
             await self.engine.start(name)

@@ -1,6 +1,7 @@
 """A bench for sweeps in containers: the quickstart as a process of its own, what it has played so far, and engines that may be killed."""
 
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -24,7 +25,8 @@ ROOT = Path(__file__).parents[2]
 SWEEP_FILE = ROOT / "sweeps/quickstart-docker.toml"
 
 
-def until(condition: Callable[[], bool], seconds: float = 40.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+    """Wait; long, as the machine may be busy."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came to pass"
@@ -79,16 +81,16 @@ class Private:
 
 
 @contextmanager
-def private_engine(host: str, arguments: str = "") -> Iterator[Private]:
-    """Started and, in the end, removed with all that it kept."""
+def private_engine(host: str, arguments: str = "", *, image: bool = True) -> Iterator[Private]:
+    """Started and, in the end, removed with all that it kept. ``image``: with ours in it."""
     if os.getuid() != 0:
         pytest.skip("starting an engine needs root")
     podman = ENGINE is EngineName.PODMAN
     store = Path(host.removeprefix("unix://")).parent if podman else None
-    engine = Private(Path("/var/tmp") / f"stamina-test-{os.getpid()}", store, f"--iptables=false {arguments}")
+    engine = Private(Path("/var/tmp") / f"stamina-test-{os.getpid()}-{secrets.token_hex(2)}", store, f"--iptables=false {arguments}")
     engine.do("start")
     try:
-        if not podman:
+        if image and not podman:
             trio.run(copy_image, host, engine.host)
         yield engine
     finally:
