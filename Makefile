@@ -70,11 +70,13 @@ drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 sce
 drill-kill: $(VENV)/.ready-dev  ## kill -9 a sweep in containers, and print what the engine has before and after
 	@$(BIN)/python -m tests.drills.killed
 
+# The base image is built there, or borrowed from the engine at FROM, which is faster.
 .PHONY: test-podman
 test-podman: $(VENV)/.ready-dev  ## run the same tests with Podman; as root, on a private service of scripts/engine
-	@export ENGINE=podman && scripts/engine install && eval "$$(scripts/engine start)" && $(if $(FROM),scripts/engine borrow $(FROM),scripts/engine base && \
+	@export ENGINE=podman && scripts/engine install && eval "$$(scripts/engine start)" && \
+	  $(if $(FROM),scripts/engine borrow $(FROM) $$($(BIN)/python -c 'from harnesses.recipes import BASE, recipe; print(recipe(BASE).digest)'),scripts/engine base && \
 	  $(BIN)/python -m stamina images build base $(IMAGE_ARGS)) && \
-	  STAMINA_TEST_ENGINE=podman STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m docker $(or $(PODMAN_TESTS),tests/docker tests/hostile) $(PYTEST_ARGS)
+	  STAMINA_TEST_ENGINE=podman STAMINA_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -q -m 'docker and not harnesses' $(or $(PODMAN_TESTS),tests/docker tests/hostile) $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(VENV)/.ready-dev  ## format, lint, types, layers

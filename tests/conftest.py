@@ -1,5 +1,9 @@
 """What all tests share."""
 
+import os
+from collections.abc import Generator
+
+import pytest
 from hypothesis import settings
 
 # No deadlines: a slow moment of a shared machine is no fault of the code, and what must be fast is measured under scripts/bench.
@@ -7,3 +11,12 @@ from hypothesis import settings
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.register_profile("wide", deadline=None, max_examples=1000)
 settings.load_profile("default")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where an engine is required, a test of it that is skipped has failed."""
+    report = yield
+    if report.skipped and os.environ.get("STAMINA_REQUIRE_DOCKER") == "1" and item.get_closest_marker("docker") is not None:
+        report.outcome = "failed"
+    return report
