@@ -9,6 +9,7 @@ harnesses play so many scenarios of two turns at once against the scripted model
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,8 @@ from stamina.errors import InputError
 CLIS: Final = [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_model and entry.name in images()]
 NOTE: Final = 'date +%s.%N >"$HOME/begun"; exec "$@"'
 SECONDS: Final = 120.0
+SETTLE_SECONDS: Final = 30.0
+WAIT_SECONDS: Final = 30.0
 
 
 @attrs.define
@@ -54,20 +57,24 @@ class Model:
 
     async def talk(self, stream: trio.SocketStream) -> None:
         """One connection."""
-        async with stream:
+        with contextlib.suppress(trio.BrokenResourceError):
             while data := await stream.receive_some():
-                if data.startswith(b"POST ") and not self.asked.is_set():
-                    self.at = time.time()
-                    self.asked.set()
+                if data.startswith(b"POST "):
+                    if not self.asked.is_set():
+                        self.at = time.time()
+                        self.asked.set()
+                    await trio.sleep_forever()
                 await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
 
-    async def first_request(self, call: Callable[[], object]) -> float:
-        """When the first request of a call came; the call is ended then."""
+    async def first_request(self, call: Callable[[], object], then: Callable[[], Awaitable[None]] | None = None) -> float:
+        """When the first request of a call came; the call is ended then, or after what is still to be done. There is no answer."""
         self.asked, self.at = trio.Event(), 0.0
         async with trio.open_nursery() as nursery:
             nursery.start_soon(call)  # type: ignore[arg-type]
             with trio.fail_after(SECONDS):
                 await self.asked.wait()
+            if then is not None:
+                await then()
             nursery.cancel_scope.cancel()
         return self.at
 
@@ -139,15 +146,29 @@ async def measure(made: Containers, name: str, runs: int, folder: Path) -> None:
                 times.ours.append(started - begun)
                 times.adapter.append(asked - started)
                 times.by_hand.append(by_hand - float((live.home / "begun").read_text()))
+        share = await waiting(harness, sandbox, model, 2 * runs + 2)
         left = (await sandbox.probe()).processes
         await sandbox.call(Command(("grep", "VmRSS", "/proc/1/status")), limits=CallLimits(60), stdout=folder / "init", stderr=folder / "err")
         memory = (folder / "init").read_text().split()[1]
     ours, adapter, hand = (statistics.median(each) for each in (times.ours, times.adapter, times.by_hand))
-    print(
-        f"{name}: {1000 * ours:.0f} ms until its process begins; from there {adapter:.2f} s to its first request, {hand:.2f} s by hand "
-        f"({min(times.by_hand):.2f} to {max(times.by_hand):.2f}); between calls {left} processes beside init, which has {memory} kB",
-        flush=True,
-    )
+    print(f"{name}: {1000 * ours:.0f} ms until its process begins; from there {adapter:.2f} s to its first request, {hand:.2f} s by hand")
+    print(f"  waiting for an answer: {100 * share:.2f} % of a processor; between calls: {left} processes beside init, which has {memory} kB", flush=True)
+
+
+async def waiting(harness: Noted, sandbox: ContainerSandbox, model: Model, turn: int) -> float:
+    """The share of a processor that the CLI takes while its model says nothing: what counts as work must be more."""
+    engine, name = sandbox.body.engine, sandbox.body.name
+    used: list[tuple[float, float]] = []
+
+    async def watch() -> None:
+        await trio.sleep(SETTLE_SECONDS)
+        for pause in (0.0, WAIT_SECONDS):
+            await trio.sleep(pause)
+            used.append((await engine.processor_seconds(name) or 0.0, trio.current_time()))
+
+    await model.first_request(lambda: adapter_call(harness, sandbox, model, turn), watch)
+    (before, begun), (after, ended) = used
+    return (after - before) / (ended - begun)
 
 
 def context(sandbox: ContainerSandbox, model: Model, turn: int) -> CallContext:

@@ -1,12 +1,15 @@
-"""The runner with mini-swe-agent as published, against a stub of a model. Slow, since it installs that first; its image is tried in tests/docker."""
+"""The runner with mini-swe-agent as published, against a stub of a model. Slow, since it installs that first; its image is tried in tests/docker.
+
+What is installed is locked for the image's Python, so that one is needed: as ``python3.13``, or with all of it installed as STAMINA_MINI_PYTHON.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,9 @@ from tests.harnesses.chat_stub import Answer, Body, Refusal, Stub, call, say, se
 pytestmark = pytest.mark.slow
 
 HARNESSES = Path(__file__).parents[2] / "harnesses"
+PYTHON = "python3.13"
+"""As in the image."""
+
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
@@ -28,7 +34,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("STAMINA_MINI_PYTHON"):
         return Path(given)
     folder = tmp_path_factory.mktemp("mini")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    made = shutil.which(PYTHON) and subprocess.run([PYTHON, "-m", "venv", folder], check=False).returncode == 0
+    assert made, f"no {PYTHON} here that can make virtual environments; or name one that has mini-swe-agent in STAMINA_MINI_PYTHON"
     pinned = HARNESSES / "images" / "mini-swe-agent" / "requirements.txt"
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", pinned]
     subprocess.run(pip, check=True)

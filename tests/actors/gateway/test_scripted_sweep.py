@@ -174,6 +174,26 @@ request = 1
     assert code == 0
 
 
+@pytest.mark.slow
+def test_an_agent_that_hangs_is_ended_and_called_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its command sleeps for an hour: a wedge of the harness, long before the wall clock, that costs no attempt."""
+    hang = """
+[[model.coder.script.failures]]
+kind = "slow-command"
+turn = 1
+request = 1
+times = 1
+"""
+    code, report = play(capsys, agent("chat"), turns=1, sweep="call_model_idle_seconds = 10", model=hang)
+    (folder,) = folders()
+    (failed,) = [event for event in journal(folder) if isinstance(event, CallFailed)]
+    assert (failed.turn, failed.attempt, failed.call, failed.cause) == (1, 0, 0, Cause.HARNESS)
+    assert "model_idle" in failed.detail
+    assert [(event.turn, event.call) for event in journal(folder) if isinstance(event, CallCompleted)] == [(0, 0), (1, 1)]
+    (cell,) = report["cells"]
+    assert (code, cell["average_turns_passed"], cell["causes"]) == (0, {"0": 2.0}, {})
+
+
 def test_a_spent_budget_censors_the_scenario_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """It stops where the money ends; what it spent is what the model served, and within the limit."""
     code, report = play(capsys, agent("messages", model="steady"), turns=20, flags=("budget.scenario_usd=0.15",))
