@@ -34,7 +34,11 @@ async def clock_over(ended: Callable[[], Awaitable[object]], limits: CallLimits,
         with trio.move_on_after(left if idle is None else min(left, idle.limits.pause)):
             await ended()
             return None
-        if idle is not None and (clock := idle.look(trio.current_time(), *await measure())) is not None:
+        if idle is None:
+            continue
+        if idle.talks:
+            idle.alive(trio.current_time())
+        elif (clock := idle.look(trio.current_time(), *await measure())) is not None:
             return clock
     return WALL
 
@@ -54,6 +58,16 @@ class Idleness:
 
     def __attrs_post_init__(self) -> None:
         self._looked = self._worked = self._printed = self._begun
+
+    @property
+    def talks(self) -> bool:
+        """The agent has had to do with its model since the last look: that is sign enough, and nothing need be measured (an engine takes a second for it)."""
+        return self.limits.quiet is not None and self.limits.quiet() < self.limits.pause
+
+    def alive(self, now: float) -> None:
+        """Take in that the agent lives."""
+        self._looked = self._worked = self._printed = now
+        self._processor = None
 
     def look(self, now: float, output: int, processor: float | None) -> str | None:
         """Take in how much was written (bytes) and worked (seconds of processor time, None when unknown) so far: the clock that is over, None while none is."""

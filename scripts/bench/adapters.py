@@ -42,7 +42,7 @@ from stamina.errors import InputError
 
 CLIS: Final = [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_model and entry.name in images()]
 NOTE: Final = 'date +%s.%N >"$HOME/begun"; exec "$@"'
-SECONDS: Final = 120.0
+SECONDS: Final = 600.0
 SETTLE_SECONDS: Final = 30.0
 WAIT_SECONDS: Final = 30.0
 

@@ -57,7 +57,7 @@ class Life:
 
 
 async def test_an_agent_that_neither_asks_nor_works_is_ended(autojump_clock: MockClock) -> None:
-    """Though it goes on telling that it waits; it has a third of the time more when a look just missed it."""
+    """Though it goes on telling that it waits; it has some looks' time more when a look just missed it."""
     clock, at = await Life(output=lambda at: int(at)).clock(quiet=lambda at: at)
     assert clock == "model_idle"
     assert 20 * MINUTE <= at <= 26 * MINUTE
@@ -75,6 +75,19 @@ async def test_an_agent_that_asks_its_model_is_never_idle(autojump_clock: MockCl
     """A request every ten minutes; one that has been under way all the time, which only the gateway ends."""
     assert await Life().clock(quiet=lambda at: at % (10 * MINUTE)) == ("wall", HOUR)
     assert await Life().clock(quiet=lambda at: 0.0) == ("wall", HOUR)
+
+
+async def test_nothing_is_measured_while_agent_and_model_talk(autojump_clock: MockClock) -> None:
+    """An engine takes a second to tell; it is asked when there was no request since the last look."""
+    asked: list[float] = []
+
+    def work(at: float) -> float:
+        asked.append(at)
+        return at
+
+    await Life(work=work).clock(quiet=lambda at: at % (10 * MINUTE) if at < 30 * MINUTE else at % MINUTE)
+    assert len(asked) == 12
+    assert max(asked) < 30 * MINUTE
 
 
 async def test_what_is_not_known_counts_as_work(autojump_clock: MockClock) -> None:
