@@ -10,6 +10,7 @@ import argparse
 import json
 import multiprocessing
 import resource
+import secrets
 import time
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
@@ -26,6 +27,8 @@ EVENT: Final = '{"id":"c","object":"chat.completion.chunk","choices":[{"index":0
 LAST: Final = (
     b'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":9}}\n\ndata: [DONE]\n\n'
 )
+KEYS: Final = {name: secrets.token_urlsafe(48) for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")}
+"""Every event is searched for these, in all forms."""
 HEAD: Final = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -111,7 +114,7 @@ async def measure(streams: int, events: int, rate: float) -> None:
     alone = percentile((await trio.to_thread.run_sync(near.recv))[0], 0.99)
     print(f"without the gateway: p99 {alone:.1f} ms")
     model = ModelConfig("m", Provider.OPENAI, "m", 100_000, base_url=f"http://127.0.0.1:{behind}/v1", max_in_flight=streams)
-    async with gateway(Options({"m": model})) as gate, AsyncExitStack() as seats:
+    async with gateway(Options({"m": model}, environment=KEYS)) as gate, AsyncExitStack() as seats:
         port = int(gate.bind().rpartition(":")[2])
         tokens = [seats.enter_context(gate.seat(Caller("bench", number, 0), model)).token for number in range(streams)]
         here = psutil.Process()

@@ -176,12 +176,14 @@ async def test_planted_keys_appear_nowhere(patient_clock: Any) -> None:
 
 @given(st.text(min_size=8, max_size=40), st.binary(max_size=10), st.binary(max_size=10))
 def test_secrets_are_found_by_value_in_every_form(secret: str, before: bytes, after: bytes) -> None:
-    """As they are, and within base64 of something larger."""
+    """As they are, and within base64 of something larger; wherever they stand."""
     redactor = Redactor([secret])
     raw = secret.encode("utf-8", "surrogatepass")
     hidden = base64.b64encode(before + raw + after).decode()
     assert SHOWN in redactor.text(f"a {secret} b") or secret == SHOWN
     assert SHOWN in redactor.text(hidden)
+    assert SHOWN.encode() in redactor.data(before + raw + after)
+    assert redactor.data(before + raw + after) == redactor.data(before + raw + after + bytes(5000))[:-5000]
     assert redactor.value({"k": ["x", quote(secret, safe="")]})["k"][1] in (SHOWN, quote(secret, safe=""))
 
 
