@@ -80,12 +80,15 @@ class AnswerReader:
     # What the parser calls.
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
-        self._all.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+        """One header. Behind the body it is a trailer; behind the answer it is no part of it."""
+        if not self.begun:
+            self._all.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         """The body begins. Answers of status 1xx come before the one that counts."""
         assert self._parser is not None
+        if self.begun:
+            return  # an answer that nobody asked for follows
         status = self._parser.get_status_code()
         if status < 200:
             self._all = []
@@ -99,14 +102,15 @@ class AnswerReader:
 
     def on_body(self, part: bytes) -> None:
         """A piece of the body."""
-        self._body.append(part if self._decoder is None else self._decoder.decompress(part))
+        if not self.done:
+            self._body.append(part if self._decoder is None else self._decoder.decompress(part))
 
     def on_message_complete(self) -> None:
-        """The answer is whole, if it is one."""
+        """The answer is whole, if it is one. What follows it was not asked for, and would be taken for the answer to the next request."""
         if not self.begun:
             return
         assert self._parser is not None
-        self.reusable = self._parser.should_keep_alive() and (self._bounded or self.status in BODILESS)
+        self.reusable = not self.done and self._parser.should_keep_alive() and (self._bounded or self.status in BODILESS)
         self.done = True
 
     def close(self) -> None:

@@ -17,6 +17,8 @@ from actors.gateway.interfaces import Operation
 from stamina.config.model import ModelConfig
 from stamina.protocols import Protocol
 
+MOST_VALUES: Final = 2_000_000
+
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 
@@ -37,7 +39,9 @@ class Document:
 
     @classmethod
     def parse(cls, body: bytes) -> Document:
-        """Raises ValueError when it is no JSON object."""
+        """Raises ValueError when it is no JSON object, or has too many values: those take many times the memory that their text does."""
+        if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+            raise ValueError(f"it has more than {MOST_VALUES:,} values")
         text = body.decode()
         at = _skip(text, 0)
         if text[at : at + 1] != "{":
@@ -161,7 +165,7 @@ def prepare(route: Route, body: bytes, model: ModelConfig, *, names: tuple[str, 
     document = Document.parse(body)
     named = route.model if route.protocol is Protocol.GEMINI else document.members.get("model")
     if named not in names:
-        raise UnknownModel(f"there is no model {named!r} here; the model of this scenario is {names[0]!r}")
+        raise UnknownModel(f"there is no model {str(named)[:200]!r} here; the model of this scenario is {names[0]!r}")
     changes: dict[str, Any] = {} if route.protocol is Protocol.GEMINI else {"model": model.id}
     if route.operation is Operation.GENERATE:
         changes |= _parameters(route.protocol, document, model.params)

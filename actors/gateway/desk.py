@@ -98,4 +98,5 @@ class Desk:
         return 0 if self.price is None else round(at_list_price(usage, self.price) * UNIT)
 
     def _output(self, prepared: Prepared) -> int:
-        return USUAL_OUTPUT if prepared.output is None else prepared.output
+        """No answer is longer than the model's window, whatever a request says."""
+        return USUAL_OUTPUT if prepared.output is None else min(prepared.output, self.model.context_window)

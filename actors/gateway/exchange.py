@@ -42,8 +42,15 @@ from stamina.usage import How, ModelRequest, Usage
 WHOLE_BYTES: Final = 64 * 1024 * 1024
 """The largest answer that is taken whole."""
 
+LONGEST_DETAIL: Final = 1000
+"""Characters of what is written down of an end."""
+
 CLOSING: Final = 5.0
 """Seconds in which an agent may take the end of a stream."""
+
+OWN_OUTAGES: Final = 2
+"""After so many outages that began with one request, and that the answer to another ended, a refusal is that request's own: some providers refuse what is in
+it with a status that else speaks of keys, and it would stop everybody again and again."""
 
 NOTHING: Final = Usage(0, 0)
 """What a request used that the provider did not work on."""
@@ -64,6 +71,7 @@ class Exchange:
 
     Attributes:
         tries: how often the request was sent.
+        outages: how many outages began with it; others were answered in between.
         lost: how many answers that were not streamed were cut off, and asked for again: what they used is not known, and so neither is the whole.
         answering: the agent has been told a status.
     """
@@ -77,6 +85,7 @@ class Exchange:
     end: End = attrs.field(factory=lambda: End(usage=NOTHING))
     tries: int = 0
     refusals: int = 0
+    outages: int = 0
     lost: int = 0
     held: float = 0.0
     started: float = attrs.field(factory=trio.current_time)
@@ -167,7 +176,7 @@ class Exchange:
     async def _answered(self, answer: UpstreamResponse, prepared: Prepared, turn: Pass, patience: trio.CancelScope) -> float | None:
         """An answer began: hand it on, or say when to ask again. Raises UpstreamFailed while the agent knows of nothing."""
         self.seat.heard(self.number)
-        if answer.status < 400 and prepared.stream and _content_type(answer.headers) == "text/event-stream":
+        if answer.status < 300 and prepared.stream and _content_type(answer.headers) == "text/event-stream":
             turn.answered()
             self._note_head(answer)
             await self._relay(answer, prepared, patience)
@@ -175,9 +184,9 @@ class Exchange:
         try:
             body = await self._read_whole(answer, patience)
         except UpstreamFailed:
-            self.lost += answer.status < 400 and self.route.operation is Operation.GENERATE
+            self.lost += answer.status < 300 and self.route.operation is Operation.GENERATE
             raise
-        verdict = judge(answer.status, answer.headers, body, self.refusals)
+        verdict = self._clean(judge(answer.status, answer.headers, body, self.refusals))
         if isinstance(verdict, PassOn) and parsed(body) is None:
             kind = _content_type(answer.headers) or "nothing readable"
             verdict = Failed(Kind.STATUS, f"the provider answered with {kind} instead of JSON (status {answer.status})")
@@ -186,6 +195,10 @@ class Exchange:
             await self._pass_on(answer, body)
             return None
         return await self._failed(verdict, turn, (answer, body))
+
+    def _clean(self, verdict: Verdict) -> Verdict:
+        """Without secrets that the provider repeated."""
+        return attrs.evolve(verdict, reason=self.desk.redactor.text(verdict.reason)) if isinstance(verdict, Failed) else verdict
 
     async def _failed(self, verdict: Verdict, turn: Pass, answer: tuple[UpstreamResponse, bytes] | None) -> float | None:
         """Ask again, or tell the agent."""
@@ -200,7 +213,10 @@ class Exchange:
                 return self._again(0.0)
             verdict = Failed(Kind.STATUS, "the provider refuses for too long: too many requests (status 429)")
         assert isinstance(verdict, Failed)
-        turn.failed(verdict.kind, verdict.reason)
+        if verdict.kind is Kind.CREDENTIALS and self.outages >= OWN_OUTAGES:
+            await self._tell_failure(verdict.reason, answer)
+            return None
+        self.outages += turn.failed(verdict.kind, verdict.reason)
         if self.desk.gate.down is not None:
             return self._again(0.0)
         if self.tries < TRIES:
@@ -210,7 +226,7 @@ class Exchange:
 
     async def _tell_failure(self, reason: str, answer: tuple[UpstreamResponse, bytes] | None) -> None:
         """The provider's failure, in its own words where they are readable."""
-        if answer is None or parsed(answer[1]) is None:
+        if answer is None or answer[0].status < 400 or parsed(answer[1]) is None:
             await self._give_up(How.PROVIDER, 502, reason)
         else:
             await self._pass_on(*answer, failure=reason)
@@ -286,8 +302,11 @@ class Exchange:
                 recording.received(piece)
             events = whole.feed(piece)
             shown = reader.feed(events) if events else b""
-            if shown:
-                await self.reply.piece(self.desk.redactor.data(shown))
+            if shown and (rest := self.reply.piece_now(self.desk.redactor.data(shown))):
+                # What the agent does not take is no silence of the provider.
+                patience.deadline = float("inf")
+                await self.reply.rest(rest)
+                patience.deadline = trio.current_time() + self.desk.model.model_idle_seconds
         if whole.rest.strip() and (shown := reader.feed(whole.rest + b"\n\n")) and reader.finished:
             await self.reply.piece(self.desk.redactor.data(shown))
 
@@ -331,7 +350,7 @@ class Exchange:
             self.held += trio.current_time() - since
 
     def _write_down(self, at: float, turn: int, attempt: int, call: int) -> None:
-        end, now = attrs.evolve(self.end, detail=self.desk.redactor.text(self.end.detail)), trio.current_time()
+        end, now = attrs.evolve(self.end, detail=self.desk.redactor.text(self.end.detail)[:LONGEST_DETAIL]), trio.current_time()
         self.seat.ended(self.number, end.how, end.detail)
         if self.recording is not None:
             self.recording.ended(ExchangeEnd(end.how, end.usage, end.detail, now - self.started, self.first_byte))

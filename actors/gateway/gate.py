@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Final, TypeAlias
 
@@ -14,6 +14,11 @@ from actors.gateway.outage import Kind, Outage
 from stamina.config.model import ModelConfig
 
 UP: Final = ""
+
+SHARE: Final = 0.25
+"""Of what may be in flight, the most that one of several scenarios may have."""
+
+LEAST_SHARE: Final = 2
 
 
 @attrs.frozen
@@ -53,13 +58,13 @@ class FairQueue:
             self._turns.append(waiter.scenario)
         self._waiting[waiter.scenario].append(waiter)
 
-    def first(self) -> _Waiter | None:
-        """Whose turn it is."""
-        return self._waiting[self._turns[0]][0] if self._turns else None
+    def first(self, may: Callable[[Hashable], bool]) -> _Waiter | None:
+        """Whose turn it is, of the scenarios that may."""
+        return next((self._waiting[scenario][0] for scenario in self._turns if may(scenario)), None)
 
-    def next(self) -> None:
-        """The first one went: the turn goes to the next scenario."""
-        scenario = self._turns.popleft()
+    def next(self, scenario: Hashable) -> None:
+        """The first one of this scenario went: it comes last now."""
+        self._turns.remove(scenario)
         self._waiting[scenario].popleft()
         if self._waiting[scenario]:
             self._turns.append(scenario)
@@ -90,9 +95,9 @@ class Pass:
         """The provider said "too many"."""
         self._gate.refused(retry_after)
 
-    def failed(self, kind: Kind, reason: str) -> None:
-        """The provider failed."""
-        self._gate.failed(self._waiter, kind, reason)
+    def failed(self, kind: Kind, reason: str) -> bool:
+        """The provider failed; whether an outage begins with it."""
+        return self._gate.failed(self._waiter, kind, reason)
 
     def close(self, used: float | None = None) -> None:
         """The request has ended; ``used`` tokens, None when unknown."""
@@ -105,6 +110,10 @@ class Gate:
     Args:
         model: its name and limits.
         tell: hears when the provider goes down and comes back.
+
+    Attributes:
+        scenarios: how many share it. Where there are several, none of them has more than a share in flight: one that opens hundreds of requests, and does not
+            read their answers, would else have all there is.
     """
 
     def __init__(self, model: ModelConfig, tell: Tell) -> None:
@@ -115,8 +124,10 @@ class Gate:
             None if model.tokens_per_minute is None else Bucket(model.tokens_per_minute),
         )
         self.outage = Outage()
+        self.scenarios = 0
         self._tell = tell
         self._queue = FairQueue()
+        self._flying: Counter[Hashable] = Counter()
 
     @property
     def down(self) -> str | None:
@@ -145,23 +156,28 @@ class Gate:
                 await trio.lowlevel.checkpoint()
                 return
             waiter.news = trio.Event()
-            with trio.move_on_after(pause if self._queue.first() is waiter else float("inf")):
+            with trio.move_on_after(pause if self._queue.first(self._may) is waiter else float("inf")):
                 await waiter.news.wait()
 
     def _let_go(self) -> float:
         """Let go whoever may; seconds until the first of the others may. Only that one keeps time, so it must hear when the time changes."""
         now = trio.current_time()
-        while (first := self._queue.first()) is not None:
+        while (first := self._queue.first(self._may)) is not None:
             pause = max(self.outage.wait(now), self.allowance.wait(first.tokens, now))
             if pause > 0:
                 first.news.set()
                 return pause
-            self._queue.next()
+            self._queue.next(first.scenario)
+            self._flying[first.scenario] += 1
             self.allowance.start(first.tokens, now)
             first.probe = self.outage.start()
             first.went = True
             first.news.set()
         return float("inf")
+
+    def _may(self, scenario: Hashable) -> bool:
+        """Whether a scenario has less than its share in flight."""
+        return self.scenarios <= 1 or self._flying[scenario] < max(LEAST_SHARE, int(self.allowance.window * SHARE))
 
     def answered(self) -> None:
         """See :class:`Pass`."""
@@ -175,14 +191,19 @@ class Gate:
         """See :class:`Pass`."""
         self.allowance.refused(trio.current_time(), retry_after)
 
-    def failed(self, waiter: _Waiter, kind: Kind, reason: str) -> None:
+    def failed(self, waiter: _Waiter, kind: Kind, reason: str) -> bool:
         """See :class:`Pass`."""
-        if self.outage.failed(waiter.scenario, kind, reason, trio.current_time(), probe=waiter.probe):
+        begins = self.outage.failed(waiter.scenario, kind, reason, trio.current_time(), probe=waiter.probe)
+        if begins:
             self._tell(Trouble(self.model.name, reason))
+        return begins
 
     def close(self, waiter: _Waiter, used: float | None) -> None:
         """See :class:`Pass`."""
         self.allowance.end(waiter.tokens, used, trio.current_time())
+        self._flying[waiter.scenario] -= 1
+        if not self._flying[waiter.scenario]:
+            del self._flying[waiter.scenario]
         if waiter.probe:
             self.outage.probe_ended()
         self._let_go()

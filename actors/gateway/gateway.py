@@ -126,11 +126,13 @@ class Gateway:
     def seat(self, caller: Caller, model: ModelConfig, *, number: int = 0) -> Iterator[Seat]:
         """A scenario's seat, for the length of the block; its token is worthless before and after. ``number`` counts on from an earlier run."""
         seat = Seat(caller, model, number=number)
-        self._desk(model)
+        gate = self._desk(model).gate
         self._seats[seat.token] = seat
+        gate.scenarios += 1
         try:
             yield seat
         finally:
+            gate.scenarios -= 1
             del self._seats[seat.token]
             if self._options.recorder is not None:
                 self._options.recorder.left(seat.caller)

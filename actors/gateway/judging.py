@@ -6,6 +6,7 @@ answer are dealt with here as far as it is sensible, and what is passed on is wh
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import re
 import time
@@ -15,6 +16,7 @@ import attrs
 
 from actors.gateway.interfaces import Headers
 from actors.gateway.outage import Kind
+from actors.gateway.readers import message_of, parsed
 
 TRIES: Final = 3
 """How often a request is sent before a provider's failure is passed on."""
@@ -63,10 +65,15 @@ class Failed(Verdict):
 
 def judge(status: int, headers: Headers, body: bytes, refusals: int) -> Verdict:
     """What an answer with this status means, the ``refusals``-th (from 0) in a row being a "too many". ``body`` is only looked at from status 400 on."""
-    if status < 400:
+    if status < 300:
         return PassOn()
+    if status < 400:
+        return Failed(
+            Kind.STATUS, f"the provider is elsewhere (status {status}): {dict(headers).get('location', 'it does not say where')[:200]}; correct base_url"
+        )
     if status in CREDENTIALS or (status in (TOO_MANY, 400) and _ACCOUNT.search(body)):
-        return Failed(Kind.CREDENTIALS, f"the provider refuses the credentials or the account (status {status})")
+        said = message_of(parsed(body)) if parsed(body) is not None else ""
+        return Failed(Kind.CREDENTIALS, f"the provider refuses the credentials or the account (status {status}){': ' if said else ''}{said}")
     if status == TOO_MANY:
         return Refusal(retry_after(headers, refusals))
     if status >= 500 or status == 408:
@@ -81,7 +88,8 @@ def retry_after(headers: Headers, refusals: int) -> float:
         value = named.get(name, "")
         if re.fullmatch(r"\d+(\.\d+)?", value):
             return min(float(value) / unit, PATIENCE)
-    date = email.utils.parsedate_tz(named.get("retry-after", ""))
-    if date is not None:
-        return min(max(0.0, email.utils.mktime_tz(date) - time.time()), PATIENCE)
+    with contextlib.suppress(ValueError, OverflowError):  # a date that is none
+        date = email.utils.parsedate_tz(named.get("retry-after", ""))
+        if date is not None:
+            return min(max(0.0, email.utils.mktime_tz(date) - time.time()), PATIENCE)
     return min(FIRST_REFUSAL * 2.0 ** min(refusals, 16), LONGEST_REFUSAL)

@@ -61,10 +61,9 @@ def normal_bytes(part: bytes) -> bytes:
     """The same of a part of a body (:mod:`scenario_store.parts`), with or without a comma in front."""
     text = part.decode("utf-8", "replace")
     try:
-        value = json.loads(text.lstrip(", \t\r\n"))
-    except (ValueError, RecursionError):
+        return canonical(normal(json.loads(text.lstrip(", \t\r\n"))))
+    except (ValueError, RecursionError):  # a piece of something, or deeper than anything that is meant
         return _masked(text).encode("utf-8", "replace")
-    return canonical(normal(value))
 
 
 def canonical(value: Any) -> bytes:
@@ -75,10 +74,9 @@ def canonical(value: Any) -> bytes:
 def difference(recorded: bytes, now: bytes) -> str | None:
     """Where two bodies first differ, in words with a JSON path; None when they ask the same."""
     try:
-        was, is_ = normal(json.loads(recorded)), normal(json.loads(now))
+        return next(_differences("$", normal(json.loads(recorded)), normal(json.loads(now))), None)
     except (ValueError, RecursionError):
-        return None if recorded == now else "the body, which is no JSON"
-    return next(_differences("$", was, is_), None)
+        return None if recorded == now else "the body, which is no JSON, or too deep"
 
 
 def _normal(value: Any, mask: Callable[[str], str]) -> Any:

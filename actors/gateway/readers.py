@@ -6,6 +6,7 @@ A piece of a stream is searched for the few words that matter, in C; only an eve
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,42 +17,78 @@ from actors.gateway.events import events, payload
 from stamina.protocols import Protocol
 from stamina.usage import Usage
 
+MOST_TOKENS: Final = 10**9
+"""More is no count of one request's tokens."""
+
+
+def _known(raw: Mapping[str, Any], name: str) -> int | None:
+    """A count of tokens; None when it is missing, or no count: negative, no number, a fraction, or beyond all reason."""
+    value = raw.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS or value != int(value):
+        return None
+    return int(value)
+
 
 def _count(table: Any, *path: str) -> int:
     """A count of tokens at a path; 0 when it is missing or no count."""
-    for name in path:
+    for name in path[:-1]:
         table = table.get(name) if isinstance(table, Mapping) else None
-    return table if isinstance(table, int) and not isinstance(table, bool) and table >= 0 else 0
+    return (_known(table, path[-1]) or 0) if isinstance(table, Mapping) else 0
 
 
-def _chat_usage(raw: Mapping[str, Any]) -> Usage:
+def _usage_of(total: tuple[int | None, int | None], cached: int, writes: int, reasoning: int, raw: Mapping[str, Any]) -> Usage | None:
+    """None when input or output is not known: what is missing is not nothing. Parts are never more than their whole."""
+    input_, output = total
+    if input_ is None or output is None:
+        return None
+    cached = min(cached, input_)
+    return Usage(input_, output, cached, min(writes, input_ - cached), min(reasoning, output), finite(raw))
+
+
+def _chat_usage(raw: Mapping[str, Any]) -> Usage | None:
     cached = _count(raw, "prompt_tokens_details", "cached_tokens") or _count(raw, "prompt_cache_hit_tokens")
     reasoning = _count(raw, "completion_tokens_details", "reasoning_tokens")
-    return Usage(
-        _count(raw, "prompt_tokens"), _count(raw, "completion_tokens"), cached, _count(raw, "prompt_tokens_details", "cache_write_tokens"), reasoning, raw
-    )
+    total = _known(raw, "prompt_tokens"), _known(raw, "completion_tokens")
+    return _usage_of(total, cached, _count(raw, "prompt_tokens_details", "cache_write_tokens"), reasoning, raw)
 
 
-def _responses_usage(raw: Mapping[str, Any]) -> Usage:
+def _responses_usage(raw: Mapping[str, Any]) -> Usage | None:
     cached, writes = _count(raw, "input_tokens_details", "cached_tokens"), _count(raw, "input_tokens_details", "cache_write_tokens")
-    return Usage(_count(raw, "input_tokens"), _count(raw, "output_tokens"), cached, writes, _count(raw, "output_tokens_details", "reasoning_tokens"), raw)
+    total = _known(raw, "input_tokens"), _known(raw, "output_tokens")
+    return _usage_of(total, cached, writes, _count(raw, "output_tokens_details", "reasoning_tokens"), raw)
 
 
-def _messages_usage(raw: Mapping[str, Any]) -> Usage:
+def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
     """Anthropic counts cached tokens beside ``input_tokens``, not in them."""
     cached, writes = _count(raw, "cache_read_input_tokens"), _count(raw, "cache_creation_input_tokens")
-    reasoning = _count(raw, "output_tokens_details", "thinking_tokens")
-    return Usage(_count(raw, "input_tokens") + cached + writes, _count(raw, "output_tokens"), cached, writes, reasoning, raw)
+    rest = _known(raw, "input_tokens")
+    total = None if rest is None else rest + cached + writes, _known(raw, "output_tokens")
+    return _usage_of(total, cached, writes, _count(raw, "output_tokens_details", "thinking_tokens"), raw)
 
 
-def _gemini_usage(raw: Mapping[str, Any]) -> Usage:
-    """Google counts thoughts beside the candidates, and what tools put into the prompt beside the prompt."""
+def _gemini_usage(raw: Mapping[str, Any]) -> Usage | None:
+    """Google counts thoughts beside the candidates, and what tools put into the prompt beside the prompt; a count of nothing may be missing."""
     thoughts = _count(raw, "thoughtsTokenCount")
-    prompt = _count(raw, "promptTokenCount") + _count(raw, "toolUsePromptTokenCount")
-    return Usage(prompt, _count(raw, "candidatesTokenCount") + thoughts, _count(raw, "cachedContentTokenCount"), 0, thoughts, raw)
+    prompt = _known(raw, "promptTokenCount")
+    said = _known(raw, "candidatesTokenCount") if "candidatesTokenCount" in raw else 0
+    total = None if prompt is None else prompt + _count(raw, "toolUsePromptTokenCount"), None if said is None else said + thoughts
+    return _usage_of(total, _count(raw, "cachedContentTokenCount"), 0, thoughts, raw)
 
 
-USAGE: Final[Mapping[Protocol, tuple[str, Callable[[Mapping[str, Any]], Usage]]]] = {
+def finite(value: Any) -> Any:
+    """A value of JSON in which numbers that no JSON has (``NaN``, ``Infinity``) are text."""
+    match value:
+        case float() if not math.isfinite(value):
+            return str(value)
+        case Mapping():
+            return {key: finite(item) for key, item in value.items()}
+        case list():
+            return [finite(item) for item in value]
+        case _:
+            return value
+
+
+USAGE: Final[Mapping[Protocol, tuple[str, Callable[[Mapping[str, Any]], Usage | None]]]] = {
     Protocol.CHAT: ("usage", _chat_usage),
     Protocol.RESPONSES: ("usage", _responses_usage),
     Protocol.MESSAGES: ("usage", _messages_usage),
@@ -70,7 +107,10 @@ def usage_in(protocol: Protocol, body: bytes) -> Usage | None:
 def _usage(protocol: Protocol, answer: Any) -> Usage | None:
     key, read = USAGE[protocol]
     raw = answer.get(key) if isinstance(answer, Mapping) else None
-    return read(raw) if isinstance(raw, Mapping) and raw else None
+    try:
+        return read(raw) if isinstance(raw, Mapping) and raw else None
+    except RecursionError:
+        return None
 
 
 def parsed(body: bytes) -> Any:
@@ -175,7 +215,8 @@ class StreamReader:
             self.usage = _gemini_usage(self._raw)
 
     def _note_error(self, value: Mapping[str, Any]) -> None:
-        error = value.get("error") or (value.get("response") or {}).get("error") if value.get("type") != "message_start" else None
+        inner = value.get("response")
+        error = value.get("error") or (inner.get("error") if isinstance(inner, Mapping) else None) if value.get("type") != "message_start" else None
         if error:
             self.error = message_of(error)
             self.finished = True

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Final
 
 import attrs
+import trio
 
 from actors.gateway.dialects import error_body
 from actors.gateway.interfaces import Headers
@@ -13,6 +14,9 @@ from actors.gateway.sockets import PlainWire
 from stamina.protocols import Protocol
 
 JSON: Final = (("content-type", "application/json"),)
+
+STALLED_SECONDS: Final = 300.0
+"""How long an agent may take nothing of its answer."""
 
 
 class HungUp(Exception):
@@ -55,8 +59,27 @@ class Reply:
 
     async def piece(self, data: bytes) -> None:
         """A piece of it."""
+        rest = self.piece_now(data)
+        if rest:
+            await self.rest(rest)
+
+    def piece_now(self, data: bytes) -> memoryview | None:
+        """A piece of it, as far as the agent takes it without a wait; what is left of it (:meth:`rest`), else None. Raises HungUp."""
         self.sent += len(data)
-        await self._send(b"%x\r\n%b\r\n" % (len(data), data) if self.modern else data)
+        try:
+            return self.wire.send_now(b"%x\r\n%b\r\n" % (len(data), data) if self.modern else data)
+        except OSError as error:
+            raise HungUp from error
+
+    async def rest(self, rest: memoryview) -> None:
+        """What is left of a piece. Raises HungUp, also for an agent that takes nothing for too long."""
+        with trio.move_on_after(STALLED_SECONDS) as patience:
+            try:
+                await self.wire.send_rest(rest)
+            except OSError as error:
+                raise HungUp from error
+        if patience.cancelled_caught:
+            raise HungUp
 
     async def end(self) -> None:
         """Its end."""
@@ -65,9 +88,11 @@ class Reply:
 
     async def _send(self, data: bytes) -> None:
         try:
-            await self.wire.send(data)
+            rest = self.wire.send_now(data)
         except OSError as error:
             raise HungUp from error
+        if rest:
+            await self.rest(rest)
 
     def _head(self, status: int, headers: Headers, *framing: str) -> bytes:
         lines = [f"HTTP/1.1 {status} {_phrase(status)}", *(f"{name}: {value}" for name, value in headers), *framing]

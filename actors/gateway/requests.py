@@ -13,13 +13,16 @@ from actors.gateway.interfaces import Headers
 
 @attrs.frozen
 class SizeLimits:
-    """Bytes of a request's head and of its body."""
+    """Bytes of a request's head, of its body, and of what frames the body: sizes of chunks, their extensions, trailers."""
 
     head: int = 64 * 1024
     body: int = 64 * 1024 * 1024
+    frames: int = 8 * 1024 * 1024
 
 
 SIZES: Final = SizeLimits()
+
+_UPGRADING: Final = frozenset({"connection", "upgrade", "http2-settings"})
 
 
 class BadRequest(Exception):
@@ -73,23 +76,49 @@ class RequestReader:
 
     def feed(self, data: bytes) -> None:
         """Take what was read. Raises BadRequest."""
-        if self._in_head:
-            self._head += len(data)
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as error:
-            raise BadRequest(400, "upgrades to other protocols are not supported") from error
-        except httptools.HttpParserCallbackError as error:
-            raise self._problem or BadRequest(400, "the request cannot be read") from error
-        except httptools.HttpParserError as error:
-            raise BadRequest(400, f"this is no HTTP request: {error}") from error
-        if self._in_head and self._head > self._limits.head:
+        self._came += len(data)
+        while data:
+            data = self._parse(data)
+        if self._in_head and self._came > self._limits.head:
             raise BadRequest(431, f"the request's headers are larger than {self._limits.head} bytes")
+        if self._came - self._size > self._limits.head + self._limits.frames:
+            raise BadRequest(431, f"what frames the request's body is larger than {self._limits.frames >> 20} MiB")
 
     @property
     def idle(self) -> bool:
         """Whether nothing of a further request has come."""
-        return self._in_head and not self._head and not self.ready
+        return self._in_head and not self._came and not self.ready
+
+    @property
+    def held(self) -> int:
+        """Bytes of bodies that are kept here."""
+        return self._size + sum(len(request.body) for request in self.ready)
+
+    def _parse(self, data: bytes) -> bytes:
+        """Parse it; what of it is still to be parsed."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as error:
+            return self._not_upgraded(data[error.args[0] :])
+        except httptools.HttpParserCallbackError as error:
+            raise self._problem or BadRequest(400, "the request cannot be read") from error
+        except httptools.HttpParserError as error:
+            raise BadRequest(400, f"this is no HTTP request: {error}") from error
+        return b""
+
+    def _not_upgraded(self, rest: bytes) -> bytes:
+        """A client that would like another protocol (some offer HTTP/2 with their first request) must take HTTP/1.1: the same, without the wish."""
+        request = self.ready.pop()
+        if request.method == "CONNECT":
+            raise BadRequest(405, "the gateway is no proxy")
+        named = dict(request.headers)
+        lines = [f"{request.method} {request.target} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers if name not in _UPGRADING)]
+        if "close" in named.get("connection", "").lower():
+            lines.append("connection: close")
+        self._parser = httptools.HttpRequestParser(self)
+        self._begin()
+        self._came = len(rest)
+        return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + rest
 
     @property
     def target(self) -> str:
@@ -100,7 +129,7 @@ class RequestReader:
         self._target = b""
         self._headers: list[tuple[str, str]] = []
         self._body: list[bytes] = []
-        self._head = 0
+        self._came = 0
         self._size = 0
         self._in_head = True
         self._problem: BadRequest | None = None
@@ -112,8 +141,9 @@ class RequestReader:
         self._target += part
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
-        self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+        """One header. Behind the body it is a trailer, which says nothing about what was taken already."""
+        if self._in_head:
+            self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         """The body begins."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
+import attrs
 import structlog
 import trio
 
@@ -27,6 +27,9 @@ REQUEST_SECONDS: Final = 120.0
 
 CONNECTIONS: Final = 512
 """At once, from one address that is not this machine's: one container cannot take all of our descriptors."""
+
+ROOM: Final = 192 * 1024 * 1024
+"""Bytes of requests that such an address may have under way: each is held until it is answered."""
 
 _IP_FREEBIND: Final = 15
 """Linux's number; Python has no name for it."""
@@ -64,20 +67,46 @@ def _listen_early(host: str, port: int) -> socket.socket:
     return sock
 
 
+@attrs.define
+class Guest:
+    """One address, and what it takes: containers have one each, and none of them may take the gateway from the others.
+
+    Attributes:
+        bounded: false for this machine's own.
+        held: bytes of its requests.
+    """
+
+    bounded: bool
+    connections: int = 0
+    held: int = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether it may have no further connection."""
+        return self.bounded and self.connections >= CONNECTIONS
+
+    def hold(self, size: int) -> None:
+        """So much more is held, or less. Raises BadRequest."""
+        self.held += size
+        if self.bounded and size > 0 and self.held > ROOM:
+            raise BadRequest(429, f"requests that are under way from here are larger than {ROOM >> 20} MiB together; wait for some of them to end")
+
+
 async def accept(listener: socket.socket, handler: Handler, nursery: trio.Nursery) -> None:
     """Serve connections until cancelled. A host without a free descriptor is waited for."""
     listener.setblocking(False)  # noqa: FBT003 (the standard library's signature)
     here = listener.getsockname()[0]
-    connected: Counter[str] = Counter()
+    guests: dict[str, Guest] = {}
 
     async def serve(sock: socket.socket, peer: str) -> None:
-        connected[peer] += 1
+        guest = guests.setdefault(peer, Guest(peer != here))
+        guest.connections += 1
         try:
-            await _connection(PlainWire(sock), handler)
+            await _connection(PlainWire(sock), handler, guest)
         finally:
-            connected[peer] -= 1
-            if not connected[peer]:
-                del connected[peer]
+            guest.connections -= 1
+            if not guest.connections:
+                del guests[peer]
 
     with listener:
         while True:
@@ -90,16 +119,16 @@ async def accept(listener: socket.socket, handler: Handler, nursery: trio.Nurser
                 log.warning("the gateway cannot take a connection", reason=error.strerror)
                 await trio.sleep(0.1)
                 continue
-            if peer != here and connected[peer] >= CONNECTIONS:
+            if peer in guests and guests[peer].full:
                 sock.close()
                 continue
             nursery.start_soon(serve, sock, peer)
 
 
-async def _connection(wire: PlainWire, handler: Handler) -> None:
+async def _connection(wire: PlainWire, handler: Handler, guest: Guest) -> None:
     """One connection to its end. Whatever happens on it harms no other."""
     try:
-        await _requests(wire, handler)
+        await _requests(wire, handler, guest)
     except (OSError, HungUp):
         return
     except Exception:
@@ -108,23 +137,39 @@ async def _connection(wire: PlainWire, handler: Handler) -> None:
         wire.close()
 
 
-async def _requests(wire: PlainWire, handler: Handler) -> None:
-    reader = RequestReader()
-    while True:
-        try:
-            request = await _next(wire, reader)
-        except BadRequest as error:
-            await _refuse(wire, error, reader.target)
-            return
-        if request is None:
-            return
-        reply = Reply(wire, request.keep_alive, request.modern)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_watch, wire, nursery.cancel_scope)
-            await _guarded(handler, request, reply)
-            nursery.cancel_scope.cancel()
-        if not reply.keep_alive or reply.status is None:
-            return
+async def _requests(wire: PlainWire, handler: Handler, guest: Guest) -> None:
+    reader, held = RequestReader(), _Held(guest)
+    try:
+        while True:
+            try:
+                request = await _next(wire, reader, held)
+            except BadRequest as error:
+                await _refuse(wire, error, reader.target)
+                return
+            if request is None:
+                return
+            reply = Reply(wire, request.keep_alive, request.modern)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_watch, wire, nursery.cancel_scope)
+                await _guarded(handler, request, reply)
+                nursery.cancel_scope.cancel()
+            if not reply.keep_alive or reply.status is None:
+                return
+    finally:
+        held.set(0)
+
+
+@attrs.define
+class _Held:
+    """What one connection holds."""
+
+    guest: Guest
+    size: int = 0
+
+    def set(self, size: int) -> None:
+        """It holds so much now. Raises BadRequest."""
+        change, self.size = size - self.size, size
+        self.guest.hold(change)
 
 
 async def _guarded(handler: Handler, request: HttpRequest, reply: Reply) -> None:
@@ -141,18 +186,24 @@ async def _watch(wire: PlainWire, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def _next(wire: PlainWire, reader: RequestReader) -> HttpRequest | None:
+async def _next(wire: PlainWire, reader: RequestReader, held: _Held) -> HttpRequest | None:
     """The next whole request, None when the client has no more. Raises BadRequest."""
-    continued = reader.continues
+    continued, begun = reader.continues, None
     while not reader.ready:
-        with trio.move_on_after(IDLE_SECONDS if reader.idle else REQUEST_SECONDS) as patience:
+        held.set(reader.held)
+        if begun is None and not reader.idle:
+            begun = trio.current_time()
+        with trio.move_on_at(trio.current_time() + IDLE_SECONDS if begun is None else begun + REQUEST_SECONDS) as patience:
             data = await wire.receive()
+        if patience.cancelled_caught and begun is not None:
+            raise BadRequest(408, f"the request did not come within {REQUEST_SECONDS:g} s")
         if patience.cancelled_caught or not data:
             return None
         reader.feed(data)
         if reader.continues > continued and not reader.ready:
             await wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         continued = reader.continues
+    held.set(reader.held)
     return reader.ready.popleft()
 
 

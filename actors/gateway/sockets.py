@@ -62,14 +62,20 @@ class PlainWire:
 
     async def send(self, data: bytes) -> None:
         """See :class:`Wire`."""
+        rest = self.send_now(data)
+        if rest:
+            await self.send_rest(rest)
+
+    def send_now(self, data: bytes) -> memoryview | None:
+        """Send what can be sent without waiting; the rest of it, None when nothing is left."""
         try:
             sent = self._sock.send(data)
         except BlockingIOError:
             sent = 0
-        if sent < len(data):
-            await self._send_rest(memoryview(data)[sent:])
+        return memoryview(data)[sent:] if sent < len(data) else None
 
-    async def _send_rest(self, rest: memoryview) -> None:
+    async def send_rest(self, rest: memoryview) -> None:
+        """Send it, waiting for the other side to take what it was sent before."""
         while rest:
             await trio.lowlevel.wait_writable(self._sock)
             try:

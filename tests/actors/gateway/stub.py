@@ -128,4 +128,18 @@ def _key(protocol: str) -> str:
     return {"chat": "OPENAI_API_KEY", "responses": "OPENAI_API_KEY", "messages": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}[protocol]
 
 
+SECRETS_OF = {protocol: ENVIRONMENT[_key(protocol)] for protocol in PATHS}
+
+
+async def raw(gate: Bench, data: bytes) -> bytes:
+    """What the gateway answers to these bytes, until it hangs up."""
+    stream = await trio.open_tcp_stream("127.0.0.1", httpx.URL(gate.url).port or 0)
+    async with stream:
+        await stream.send_all(data)
+        out = b""
+        while piece := await stream.receive_some(65536):
+            out += piece
+        return out
+
+
 PRICE = Price(1.0, 2.0)

@@ -8,14 +8,12 @@ import zlib
 from typing import Any
 
 import attrs
-import httpx
 import pytest
-import trio
 import zstandard
 
 from actors.gateway.requests import HttpRequest
 from stamina.usage import How, Usage
-from tests.actors.gateway.stub import CUT, ENVIRONMENT, HANG, PATHS, bench, events, stream, whole
+from tests.actors.gateway.stub import CUT, ENVIRONMENT, HANG, PATHS, bench, events, raw, stream, whole
 
 ANSWERS: dict[str, tuple[dict[str, Any], Usage]] = {
     "chat": (
@@ -221,17 +219,6 @@ async def test_a_protocol_that_the_provider_does_not_speak_is_refused() -> None:
         answer = await gate.ask("messages")
     assert answer.status_code == 404
     assert "not messages" in answer.json()["error"]["message"]
-
-
-async def raw(gate: Any, data: bytes) -> bytes:
-    """What the gateway answers to these bytes, until it hangs up."""
-    stream = await trio.open_tcp_stream("127.0.0.1", httpx.URL(gate.url).port or 0)
-    async with stream:
-        await stream.send_all(data)
-        out = b""
-        while piece := await stream.receive_some(65536):
-            out += piece
-        return out
 
 
 @pytest.mark.parametrize(
