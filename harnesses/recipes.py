@@ -25,7 +25,7 @@ CA_BUNDLE: Final = "ca-bundle.crt"
 _DOCKERFILE: Final = "Dockerfile"
 _SMOKE: Final = "smoke.sh"
 _WARDEN_FOLDER: Final = "warden"
-_RUNNERS: Final = {"mini-swe-agent": "mini_swe_runner"}
+_RUNNERS: Final = {"mini-swe-agent": "mini_swe_runner", "openhands": "openhands_runner"}
 """Images with a program of ours in them: a package beside this module, which goes into the build context under its own name."""
 
 

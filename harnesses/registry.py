@@ -32,7 +32,9 @@ BUILT_IN: Final = tuple(
         ("kimi", "kimi"),
         ("mini-swe-agent", "mini_swe_agent"),
         ("opencode", "opencode"),
+        ("openhands", "openhands"),
         ("qwen-code", "qwen_code"),
+        ("vibe", "vibe"),
     )
 )
 """Our own, one module each; the module's ``REGISTRATION`` is the entry."""

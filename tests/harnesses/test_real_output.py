@@ -40,7 +40,15 @@ SAMPLES = [
     Sample("gemini-cli", 'DONE {"name": "run_shell_command", "response"', "21111111-2222-4333-8444-555555555555", "run_shell_command", "echo hi > g; cat g"),
     Sample("kimi", "DONE Wall time: 0.087 seconds 7 ", "session_df702627-617e-4e96-8fa8-297aa0668079", "Bash", "echo 7"),
     Sample("opencode", DONE.format("e40ce204-33"), "ses_dd3aee8cbffeiFbuS2R2f9xCTs", "bash", LOOK),
+    Sample("openhands", "DONE [Previous command outputs are truncated.", "11111111-2222-4333-8444-555555555555", "terminal", "echo hi > g; cat g"),
     Sample("qwen-code", "DONE Command: echo three Directory: (root) Ou", "11111111-2222-4333-8444-555555555555", "run_shell_command", "echo three"),
+    Sample(
+        "vibe",
+        'DONE {"command":"echo hi > g; cat g","returnc',
+        "b09f795f-aa47-b756-7b37-3ec7cdbe76a4",
+        "file_system.bash",
+        "echo hi > g; cat g",
+    ),
 ]
 """Runs with one command; where there were more, the others are left out."""
 
@@ -123,6 +131,8 @@ def test_a_session_that_changes_is_followed(tmp_path: Path, sample: Sample) -> N
         ("opencode", None, "opencode-lost.stderr", 1, Failure.SESSION),
         ("qwen-code", "qwen-code-401.jsonl", None, 1, Failure.PROVIDER),
         ("qwen-code", None, "qwen-code-lost.stderr", 1, Failure.SESSION),
+        ("vibe", None, "vibe-401.stderr", 1, Failure.PROVIDER),
+        ("vibe", None, "vibe-start.stderr", 2, Failure.START),
     ],
 )
 def test_a_failure(tmp_path: Path, harness: str, out: str | None, err: str | None, exit_code: int, failure: Failure) -> None:

@@ -1,0 +1,113 @@
+"""One turn: the prompt comes on stdin, events go to stdout as JSON lines, the exit code says how it ended."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+import uuid
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+EXIT: Final = {"finished": 0, "runner_error": 1, "no_session": 2, "stuck": 3, "error": 4}
+"""Exit codes by status; any other status of the SDK's is 5, bad usage 2."""
+
+OTHER: Final = 5
+MOST_EVENTS: Final = 240
+"""Events from which the condenser works, however short they are; the SDK's own value."""
+
+KEEP_FIRST: Final = 2
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser("openhands_runner", description="One turn of a conversation with OpenHands.")
+    parser.add_argument("--version", action="version", version=f"openhands-sdk {version('openhands-sdk')}")
+    parser.add_argument("--state", type=Path, required=True, help="folder of the conversations")
+    parser.add_argument("--session", type=uuid.UUID, required=True, help="the conversation's id, a UUID; begun when there is none")
+    parser.add_argument("--resume", action="store_true", help="refuse to begin a new one")
+    parser.add_argument("--model", required=True, help="as litellm names it, such as openai/NAME; its key is in LLM_API_KEY")
+    parser.add_argument("--base-url", required=True, help="where the model is reached")
+    parser.add_argument("--window", type=int, required=True, help="the model's context window in tokens")
+    parser.add_argument("--compact-at", type=int, required=True, help="tokens from which the old part is summarised")
+    parser.add_argument("--max-steps", type=int, default=500, help="steps of one turn at most; the SDK's own limit")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Play one turn; returns the exit code."""
+    options = arguments().parse_args(argv)
+    os.environ.update(LITELLM_LOCAL_MODEL_COST_MAP="True", OPENHANDS_SUPPRESS_BANNER="1")
+    sys.stdout.flush()
+    stream = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever else prints goes to stderr
+
+    def tell(type: str, **fields: Any) -> None:
+        stream.write(json.dumps({"type": type, **fields}).encode() + b"\n")
+
+    begun = (options.state / options.session.hex).exists()
+    if options.resume and not begun:
+        tell("result", status="no_session", error=f"no saved session {options.session}", exit_code=EXIT["no_session"])
+        return EXIT["no_session"]
+    tell("session", session=str(options.session), resumed=begun, version=version("openhands-sdk"))
+    prompt = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    status, error = "runner_error", ""
+    try:
+        conversation = open_conversation(options, lambda event: tell("event", kind=type(event).__name__, event=event.model_dump(mode="json")))
+        conversation.send_message(prompt)
+        status, error = run(conversation)
+    except Exception as fault:
+        traceback.print_exc()
+        error = f"{type(fault).__name__}: {fault}"
+    code = EXIT.get(status, OTHER)
+    tell("result", status=status, error=error[:1000], exit_code=code)
+    stream.flush()
+    os._exit(code)  # the SDK's terminal would keep the process
+
+
+def open_conversation(options: argparse.Namespace, hear: Any) -> Any:
+    """The conversation with its agent, from disk where there is one."""
+    from openhands.sdk import LLM, Agent, AgentContext, Conversation, Tool
+    from openhands.sdk.context.condenser import LLMSummarizingCondenser
+    from openhands.sdk.security.confirmation_policy import NeverConfirm
+    from openhands.tools.file_editor import FileEditorTool
+    from openhands.tools.task_tracker import TaskTrackerTool
+    from openhands.tools.terminal import TerminalTool
+
+    reach = {"model": options.model, "base_url": options.base_url, "api_key": os.environ["LLM_API_KEY"], "max_input_tokens": options.window}
+    agent = Agent(
+        llm=LLM(usage_id="agent", **reach),
+        tools=[Tool(name=tool.name) for tool in (TerminalTool, FileEditorTool, TaskTrackerTool)],
+        agent_context=AgentContext(skills=[], load_user_skills=False, load_public_skills=False),
+        condenser=LLMSummarizingCondenser(llm=LLM(usage_id="condenser", **reach), max_size=MOST_EVENTS, max_tokens=options.compact_at, keep_first=KEEP_FIRST),
+    )
+    conversation = Conversation(
+        agent=agent,
+        workspace=os.getcwd(),
+        persistence_dir=str(options.state),
+        conversation_id=options.session,
+        callbacks=[hear],
+        visualizer=None,
+        max_iteration_per_run=options.max_steps,
+    )
+    conversation.set_confirmation_policy(NeverConfirm())
+    return conversation
+
+
+def run(conversation: Any) -> tuple[str, str]:
+    """Let it work; returns its status and what went wrong."""
+    from openhands.sdk.conversation.exceptions import ConversationRunError
+
+    try:
+        conversation.run()
+    except ConversationRunError as fault:
+        return "error", str(fault)
+    status = str(conversation.state.execution_status.value)
+    return status, "" if status == "finished" else f"it ended as {status}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
