@@ -43,6 +43,15 @@ class OpenHandsReading(Reading):
         self.session = event["session"]
         return ()
 
+    def on_resume(self, event: Mapping[str, Any]) -> Steps:
+        """The call before did not end by itself."""
+        answered, lost = event["answered"], event["lost"]
+        prompt = "the same prompt is not sent again" if event["prompt"] == "kept" else "its prompt stays in the conversation, before this one"
+        calls = [f"tool calls that get a result that says so: {answered}"] * (answered > 0) + [f"tool calls that are not in the conversation: {lost}"] * (
+            lost > 0
+        )
+        return [Note("; ".join(["the call before was interrupted", *calls, prompt]))]
+
     def on_messageevent(self, event: Mapping[str, Any]) -> Steps:
         """Something is said; the prompt is told already."""
         found = event["event"]
@@ -115,10 +124,12 @@ class OpenHands(CliHarness):
 
     PROGRAM: ClassVar = Program("openhands", "1.58.2", ("openhands-runner", "--version"), (".openhands",))
     PROTOCOLS: ClassVar = (Protocol.CHAT,)
+    KEEPS_PROMPT: ClassVar = False
 
     def start(self, context: CallContext, model: ModelAccess) -> Command:
         """See :class:`CliHarness`."""
         session = ("--session", context.session, "--resume") if context.session else ("--session", new_session(context, model))
+        again = ("--again",) if context.session and context.call else ()
         window = model.context_window
         named = (
             "--model",
@@ -130,7 +141,7 @@ class OpenHands(CliHarness):
             "--compact-at",
             str(round(COMPACT_AT * window)),
         )
-        argv = ("openhands-runner", "--state", str(context.home / STATE), *session, *named, *self.agent.args)
+        argv = ("openhands-runner", "--state", str(context.home / STATE), *session, *again, *named, *self.agent.args)
         return Command(argv, context.prompt.encode(), {"LLM_API_KEY": model.token})
 
     def reading(self, context: CallContext) -> OpenHandsReading:

@@ -16,13 +16,17 @@ from harnesses.jsonlines import last_line
 from harnesses.kimi import text_of
 from harnesses.prompts import plain
 from harnesses.reading import Reading, Steps
-from harnesses.trajectory import Compaction, Message, Role, ToolCall, ToolResult
+from harnesses.trajectory import Compaction, Message, Note, Role, Step, ToolCall, ToolResult
 from stamina.protocols import Protocol
 
 CONFIG: Final = PurePosixPath(".vibe/config.toml")
 KEY: Final = "GATEWAY_TOKEN"
 
 _STYLES: Final = {Protocol.CHAT: ("openai", "/v1"), Protocol.MESSAGES: ("anthropic", ""), Protocol.RESPONSES: ("openai-responses", "/v1")}
+
+UNTOLD: Final = (
+    "if it was killed before, it has first gone on with the interrupted turn by itself: the gateway's records have those requests, its output has nothing"
+)
 
 _UNFINISHED: Final = 3
 """It was stopped by one of its own limits, or by a signal."""
@@ -31,7 +35,13 @@ _UNFINISHED: Final = 3
 @attrs.define
 class VibeReading(Reading):
     """Its ``streaming`` output: each entry of the session as one line, once it is complete. Exit codes say what became of the run: 0 finished, 1 refused, 2 the
-    model or its own server failed, 3 stopped, 4 given up."""
+    model or its own server failed, 3 stopped, 4 given up.
+
+    Attributes:
+        repeats: this call repeats one that failed.
+    """
+
+    repeats: bool = False
 
     def event(self, event: Mapping[str, Any]) -> Steps:
         """See :class:`Reading`. Every entry names the session."""
@@ -50,31 +60,39 @@ class VibeReading(Reading):
         """A tool call with its result."""
         self.finished = False
         detail, state = event["detail"], event.get("state") or {}
-        failed = state.get("status") not in ("completed", "succeeded", "success")
+        failed = state.get("status") != "completed" or (state.get("display") or {}).get("success") is False
         said = state.get("outputText") or state.get("output") or state.get("error")
         return [ToolCall(event["id"], detail["toolName"], detail.get("input")), ToolResult(event["id"], said, failed)]
 
     def on_checkpoint(self, event: Mapping[str, Any]) -> Steps:
-        """The conversation was summarised."""
-        return [Compaction(event.get("title"))]
+        """The conversation was summarised, or something else was noted."""
+        said = f"{event.get('message')} {json.dumps(event.get('details'))}"
+        return [Compaction(said) if event["kind"] == "compaction" else Note(said)]
 
     def on_reasoning(self, event: Mapping[str, Any]) -> Steps:
         """The model's thinking."""
         return [Message(text_of(event["content"]), thinking=True)]
 
     def ended(self, end: CallEnd, complaints: str) -> Steps:
-        """See :class:`Reading`."""
+        """See :class:`Reading`. What the CLI does before it takes the prompt is in no output of its."""
+        noted = [Note(UNTOLD)] if self.repeats else []
+        return [*noted, *self._exit(end, complaints)]
+
+    def _exit(self, end: CallEnd, complaints: str) -> list[Step]:
         if end.exit_code in (0, None):
-            return ()
+            return []
         said = next((line for line in reversed(complaints.splitlines()) if line.startswith("Error")), last_line(complaints))
         if end.exit_code == _UNFINISHED:
-            return self.fail(failure_in(said) or Failure.LIMIT, said or "it stopped before it had finished")
+            by_signal = Failure.SELF_KILL if "terminated" in said else Failure.LIMIT
+            return self.fail(failure_in(said) or by_signal, said or "it stopped before it had finished")
         return self.fail(_kind(said), said or f"exit code {end.exit_code}")
 
 
 def _kind(said: str) -> Failure:
     if "app-server did not start" in said:
         return Failure.START
+    if "app-server closed" in said:  # the shell's parent: what an agent that kills too much kills
+        return Failure.SELF_KILL
     if "Invalid API key" in said or "backend" in said.lower():
         return failure_in(said) or Failure.PROVIDER
     return failure_in(said) or Failure.CRASH
@@ -97,7 +115,7 @@ class Vibe(CliHarness):
 
     def reading(self, context: CallContext) -> VibeReading:
         """See :class:`CliHarness`."""
-        return VibeReading(context.session)
+        return VibeReading(context.session, repeats=context.session is not None and context.call > 0)
 
     def _config(self, model: ModelAccess) -> str:
         style, version = _STYLES[self.protocol(model)]

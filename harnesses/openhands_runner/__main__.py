@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import sys
 import traceback
 import uuid
@@ -16,10 +17,8 @@ EXIT: Final = {"finished": 0, "runner_error": 1, "no_session": 2, "stuck": 3, "e
 """Exit codes by status; any other status of the SDK's is 5, bad usage 2."""
 
 OTHER: Final = 5
-MOST_EVENTS: Final = 240
-"""Events from which the condenser works, however short they are; the SDK's own value."""
-
-KEEP_FIRST: Final = 2
+INTERRUPTED: Final = "it was interrupted before it ended; whether it took effect is not known"
+"""The result of a tool call that was running when the process was killed."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -29,6 +28,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--state", type=Path, required=True, help="folder of the conversations")
     parser.add_argument("--session", type=uuid.UUID, required=True, help="the conversation's id, a UUID; begun when there is none")
     parser.add_argument("--resume", action="store_true", help="refuse to begin a new one")
+    parser.add_argument("--again", action="store_true", help="the prompt is that of a call which failed: not sent again when the conversation ends with it")
     parser.add_argument("--model", required=True, help="as litellm names it, such as openai/NAME; its key is in LLM_API_KEY")
     parser.add_argument("--base-url", required=True, help="where the model is reached")
     parser.add_argument("--window", type=int, required=True, help="the model's context window in tokens")
@@ -57,7 +57,12 @@ def main(argv: list[str] | None = None) -> int:
     status, error = "runner_error", ""
     try:
         conversation = open_conversation(options, lambda event: tell("event", kind=type(event).__name__, event=event.model_dump(mode="json")))
-        conversation.send_message(prompt)
+        answered, lost = settle(conversation)
+        kept = options.again and last_prompt(conversation) == prompt
+        if answered or lost or kept:
+            tell("resume", answered=answered, lost=lost, prompt="kept" if kept else "sent")
+        if not kept:
+            conversation.send_message(prompt)
         status, error = run(conversation)
     except Exception as fault:
         traceback.print_exc()
@@ -70,19 +75,18 @@ def main(argv: list[str] | None = None) -> int:
 
 def open_conversation(options: argparse.Namespace, hear: Any) -> Any:
     """The conversation with its agent, from disk where there is one."""
-    from openhands.sdk import LLM, Agent, AgentContext, Conversation, Tool
-    from openhands.sdk.context.condenser import LLMSummarizingCondenser
+    from openhands.sdk import LLM, Agent, AgentContext, Conversation
     from openhands.sdk.security.confirmation_policy import NeverConfirm
-    from openhands.tools.file_editor import FileEditorTool
-    from openhands.tools.task_tracker import TaskTrackerTool
-    from openhands.tools.terminal import TerminalTool
+    from openhands.tools.preset.default import get_default_condenser, get_default_tools
 
     reach = {"model": options.model, "base_url": options.base_url, "api_key": os.environ["LLM_API_KEY"], "max_input_tokens": options.window}
+    place = f"Your current working directory is: {os.getcwd()}\nUser operating system: {platform.system()} (kernel {platform.release()})"
     agent = Agent(
         llm=LLM(usage_id="agent", **reach),
-        tools=[Tool(name=tool.name) for tool in (TerminalTool, FileEditorTool, TaskTrackerTool)],
-        agent_context=AgentContext(skills=[], load_user_skills=False, load_public_skills=False),
-        condenser=LLMSummarizingCondenser(llm=LLM(usage_id="condenser", **reach), max_size=MOST_EVENTS, max_tokens=options.compact_at, keep_first=KEEP_FIRST),
+        tools=get_default_tools(enable_browser=False),
+        system_prompt_kwargs={"cli_mode": True},
+        agent_context=AgentContext(skills=[], system_message_suffix=place, load_user_skills=False, load_public_skills=False),
+        condenser=get_default_condenser(LLM(usage_id="condenser", **reach)).model_copy(update={"max_tokens": options.compact_at}),
     )
     conversation = Conversation(
         agent=agent,
@@ -95,6 +99,30 @@ def open_conversation(options: argparse.Namespace, hear: Any) -> Any:
     )
     conversation.set_confirmation_policy(NeverConfirm())
     return conversation
+
+
+def settle(conversation: Any) -> tuple[int, int]:
+    """Give tool calls that were running when the process died a result that says so; the SDK would run them once more. Returns their number, and that of the
+    calls that the conversation has no part of any more, because the process died before it kept them."""
+    from openhands.sdk.conversation.state import ConversationState
+    from openhands.sdk.event import ActionEvent
+
+    branch, events = conversation.state.active_branch(), list(conversation.state.events)
+    pending = len(ConversationState.get_unmatched_actions(branch))
+    if pending:
+        conversation.reject_pending_actions(INTERRUPTED)
+    kept = max((index for index, event in enumerate(events) if branch and event.id == branch[-1].id), default=len(events))
+    return pending, sum(isinstance(event, ActionEvent) for event in events[kept + 1 :])
+
+
+def last_prompt(conversation: Any) -> str | None:
+    """The last thing that was asked, if what was asked has not been answered yet."""
+    from openhands.sdk.event import MessageEvent
+
+    if str(conversation.state.execution_status.value) == "finished":
+        return None
+    asked = [event for event in conversation.state.active_branch() if isinstance(event, MessageEvent) and event.source == "user"]
+    return "\n".join(getattr(part, "text", "") for part in asked[-1].llm_message.content) if asked else None
 
 
 def run(conversation: Any) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from harnesses.scripted_model.failing import OF_ANSWERS, Failing, Occasion
 from harnesses.scripted_model.ledger import Scenario, Served
 from harnesses.scripted_model.prompts import latest
 from harnesses.scripted_model.purpose import Purpose, purpose_of, side_answer
-from harnesses.scripted_model.shells import call, closing, shell_of
+from harnesses.scripted_model.shells import call, closing, shell_of, suicide
 from harnesses.scripted_model.speech import SPEECHES, Speech
 from harnesses.scripted_model.speech.framing import error
 from stamina.config.model import ModelConfig
@@ -28,9 +28,6 @@ from stamina.protocols import Protocol
 
 FULL: Final = 0.96
 """Share of the window that a request is said to have filled."""
-
-KILL: Final = "kill -9 $PPID"
-"""No more than its parent: beyond that may be, where nothing is sandboxed, whoever runs the sweep."""
 
 JSON: Final = (("content-type", "application/json"),)
 EVENTS: Final = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
@@ -302,7 +299,7 @@ def _spoiled(answer: Answer, failure: FailureConfig, conversation: Conversation)
         case ModelFailure.WRONG_TOOL:
             return attrs.evolve(answer, call=ToolCall(f"no_such_{answer.call.name}", answer.call.arguments))
         case ModelFailure.KILL:
-            return attrs.evolve(answer, call=call(shell, KILL))
+            return attrs.evolve(answer, call=suicide(shell))
         case ModelFailure.SLOW_COMMAND:
             return attrs.evolve(answer, call=call(shell, dawdle(failure.command_seconds)))
         case _:

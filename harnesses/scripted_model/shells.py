@@ -27,15 +27,21 @@ class Shell:
         command: the argument that takes it.
         extra: arguments that are given as well, where the tool has them.
         wrap: makes the argument's value out of the command.
+    suicide: the command that kills the CLI. By default no more than the shell's parent: beyond that may be, where nothing is sandboxed, whoever runs the sweep.
     """
 
     command: str = "command"
     extra: Mapping[str, Any] = attrs.field(factory=dict)
     wrap: Callable[[str], Any] = str
+    suicide: str = "kill -9 $PPID"
 
 
 def _in_bash(command: str) -> list[str]:
     return ["bash", "-lc", command]
+
+
+def _in_braces(command: str) -> str:
+    return f"{{\n{command}\n}}"
 
 
 def _in_list(command: str) -> list[str]:
@@ -49,7 +55,8 @@ SHELLS: Final[Mapping[str, Shell]] = {
     "exec_command": Shell("cmd", {"yield_time_ms": 30_000, "max_output_tokens": 10_000}),  # Codex CLI
     "shell": Shell(wrap=_in_bash),  # Codex CLI of old
     "Shell": Shell(extra={"description": PURPOSE}),  # kimi-cli
-    "terminal": Shell(extra={"security_risk": "LOW", "summary": PURPOSE}),  # OpenHands
+    "terminal": Shell(extra={"security_risk": "LOW", "summary": PURPOSE}, wrap=_in_braces, suicide="pkill -9 -f openhands_runner"),
+    # OpenHands refuses several commands on lines of their own; its shells are children of tmux.
     "execute_bash": Shell(extra={"security_risk": "LOW"}),  # OpenHands of old
     "run_commands": Shell("commands", wrap=_in_list),  # Cline
     "execute_command": Shell(extra={"requires_approval": False}),  # Cline of old
@@ -64,6 +71,11 @@ def shell_of(tools: Sequence[Tool]) -> Tool | None:
     known = [tool for tool in tools if tool.name in SHELLS and SHELLS[tool.name].command in _properties(tool)]
     likely = [tool for tool in tools if any(name in _required(tool) and name in _properties(tool) for name in _COMMANDS)]
     return next(iter(known or likely), None)
+
+
+def suicide(tool: Tool) -> ToolCall:
+    """The call of this shell that kills the CLI."""
+    return call(tool, (SHELLS.get(tool.name) or Shell()).suicide)
 
 
 def call(tool: Tool, command: str) -> ToolCall:
@@ -89,7 +101,7 @@ def _fitting(schema: Mapping[str, Any], command: str, shell: Shell) -> Any:
     wrapped = shell.wrap(command)
     if kind == "array":
         return wrapped if isinstance(wrapped, list) else _in_list(command)
-    return command if kind == "string" else wrapped
+    return command if kind == "string" and not isinstance(wrapped, str) else wrapped
 
 
 def filled(schema: Mapping[str, Any], text: str = PURPOSE) -> Any:

@@ -277,10 +277,12 @@ def _killed(seen: Seen) -> Finding:
 
 
 def _compacts(seen: Seen) -> Finding:
-    """A request for a summary went out, and the turn passed."""
-    asked = any(entry["purpose"] == Purpose.SUMMARY.value and entry["turn"] >= FULL for entry in seen.served)
-    told = "" if seen.has(FULL, "compaction") else ", tells nothing of it"
-    return Finding(Behaviour.COMPACTS, asked and seen.suites(FULL) == [True], f"summary asked for{told}" if asked else "no summary asked for")
+    """A request for a summary went out, and its turn and all after it passed. A CLI that counts tokens itself may make one before others are forced to."""
+    asked = sorted({entry["turn"] for entry in seen.served if entry["purpose"] == Purpose.SUMMARY.value})
+    right = bool(asked) and all(any(seen.suites(turn)) for turn in range(asked[0], FULL + 1))
+    when = "" if FULL in asked else f" in turn {', '.join(map(str, asked))}"
+    told = "" if any(seen.has(turn, "compaction") for turn in asked) else ", tells nothing of it"
+    return Finding(Behaviour.COMPACTS, right, f"summary asked for{when}{told}" if asked else "no summary asked for")
 
 
 def table(rows: Mapping[str, Iterable[Finding]]) -> str:

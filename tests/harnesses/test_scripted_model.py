@@ -341,7 +341,7 @@ def test_a_cut_answer_has_no_end(tmp_path: Path) -> None:
             "terminal",
             {"command": {"type": "string"}, "security_risk": {"enum": ["UNKNOWN", "LOW"]}, "summary": {"type": "string"}},
             ["command", "security_risk"],
-            {"command": "ls", "security_risk": "LOW", "summary": "Work on the server"},
+            {"command": "{\nls\n}", "security_risk": "LOW", "summary": "Work on the server"},
         ),
         ("execute", {"script": {"type": "string"}, "mode": {"enum": ["fast"]}}, ["script", "mode"], {"script": "ls", "mode": "fast"}),
     ],
