@@ -30,6 +30,7 @@ BUILT_IN: Final = tuple(
         ("command", "command"),
         ("gemini-cli", "gemini_cli"),
         ("kimi", "kimi"),
+        ("kimi-cli", "kimi_cli"),
         ("mini-swe-agent", "mini_swe_agent"),
         ("opencode", "opencode"),
         ("openhands", "openhands"),
