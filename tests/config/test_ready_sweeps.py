@@ -2,26 +2,30 @@
 
 from pathlib import Path
 
+import attrs
 import jsonschema
 import pytest
 import tomli
 
+from harnesses.recipes import names as images
+from harnesses.registry import HARNESSES, make_harness
 from stamina.config.load import load
-from stamina.config.model import HarnessInfo
 from stamina.config.plan import plan
 from stamina.config.reference import tables
 from stamina.config.schema import schema
+from stamina.domain import FeedbackLevel, Language
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = sorted((ROOT / "sweeps/paper").glob("*.toml"))
-PAPER_HARNESSES = {name: HarnessInfo(name, uses_model=True) for name in ("opencode", "mini-swe-agent", "openhands", "vibe", "kimi", "qwen-code")}
+SWEEPS = sorted((ROOT / "sweeps").rglob("*.toml"))
+PAPER_HARNESSES = {"opencode", "mini-swe-agent", "openhands", "vibe", "kimi-cli", "qwen-code"}
 CELLS = {"main-table": 26, "feedback": 21, "language": 21, "retries": 7, "variance": 1}
 
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_each_experiment_of_the_paper_is_ready(path: Path) -> None:
-    """It loads where its harnesses are known, and has the paper's cells, scenarios and turns."""
-    made = plan(load(path, harnesses=PAPER_HARNESSES))
+    """It has the paper's cells, scenarios and turns."""
+    made = plan(load(path, harnesses=HARNESSES))
 
     assert len(made.cells) == CELLS[path.stem]
     assert made.sweep.seeds == tuple(range(20))
@@ -31,6 +35,29 @@ def test_each_experiment_of_the_paper_is_ready(path: Path) -> None:
 def test_all_experiments_are_there() -> None:
     """One file each."""
     assert {path.stem for path in PAPER} == set(CELLS)
+
+
+def test_the_main_table_has_the_papers_six_harnesses_and_its_settings() -> None:
+    """K = 20, N = 100, R = 2, five changes a turn, detailed feedback."""
+    sweep = load(ROOT / "sweeps/paper/main-table.toml", harnesses=HARNESSES)
+    assert {agent.harness for agent in sweep.agents} == PAPER_HARNESSES
+    settings = sweep.settings
+    assert (len(sweep.seeds), settings.turns, settings.retries, settings.changes_per_turn) == (20, 100, 2, 5)
+    assert (settings.feedback, settings.language, settings.infra_retries) == (FeedbackLevel.DETAILED, Language.PYTHON, 10)
+
+
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+def test_every_sweep_file_is_accepted_and_planned(path: Path) -> None:
+    """With the harnesses there are, in the versions that they have images of."""
+    made = plan(load(path, harnesses=HARNESSES))
+    assert made.work
+    for agent in {cell.agent.harness: cell.agent for cell in made.cells}.values():
+        assert make_harness(agent).program == make_harness(attrs.evolve(agent, version=None)).program
+
+
+def test_each_harness_of_the_paper_has_an_image() -> None:
+    """Which ``stamina images build`` makes."""
+    assert set(images()) >= PAPER_HARNESSES
 
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
