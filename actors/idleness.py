@@ -17,7 +17,7 @@ import trio
 from actors.sandbox import CallLimits, IdleLimits
 from harnesses.harness import MODEL_IDLE, PROGRESS_IDLE, WALL
 
-WORKING: Final = 0.01
+WORKING: Final = 0.03
 """Share of one processor from which on what runs in a sandbox is at work. A CLI that waits takes less (docs/benchmarks.md)."""
 
 log = structlog.get_logger()
