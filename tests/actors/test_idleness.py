@@ -66,7 +66,7 @@ async def test_an_agent_that_neither_asks_nor_works_is_ended(autojump_clock: Moc
 async def test_an_agent_whose_build_takes_an_hour_is_not(autojump_clock: MockClock) -> None:
     """It uses processor time: that it asks nothing is told, once."""
     with structlog.testing.capture_logs() as logs:
-        assert await Life(work=lambda at: 0.02 * at).clock(quiet=lambda at: at, wall=2 * HOUR) == ("wall", 2 * HOUR)
+        assert await Life(work=lambda at: 0.05 * at).clock(quiet=lambda at: at, wall=2 * HOUR) == ("wall", 2 * HOUR)
     assert len(logs) == 1
     assert "at work" in logs[0]["event"]
 
