@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import attrs
 import structlog
@@ -21,9 +21,6 @@ from stamina.turns import CallCompleted, CallExpired, CallFailed
 log = structlog.get_logger()
 
 CallEvent: TypeAlias = CallCompleted | CallExpired | CallFailed
-
-DISK_FLOOR: Final = 64 << 20
-"""With less than this left (bytes), a call that failed is the host's failure: CLIs die of a full disk in many ways."""
 
 
 @attrs.frozen
@@ -129,8 +126,8 @@ def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health
     if end.expired is not None and end.expired not in IDLE:
         cause = Cause.PROVIDER if blamed is Cause.PROVIDER or (seen is not None and seen.silent) else Cause.AGENT
         return CallExpired(*at, cause, report.session, f"ended after {end.seconds:.0f} s ({end.expired})")
-    if health.free_bytes < DISK_FLOOR:
-        return CallFailed(*at, Cause.HOST, f"disk full ({health.free_bytes >> 20} MiB free): {report.detail}", report.session)
+    if health.full is not None:
+        return CallFailed(*at, Cause.HOST, f"{health.full}: {report.detail}", report.session)
     if seen is not None and seen.trouble is not None:
         return CallFailed(*at, Cause.PROVIDER, seen.trouble, report.session)
     if report.completed:

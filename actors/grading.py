@@ -16,7 +16,7 @@ from actors.tester import TesterLimits, run_suite
 from actors.workspace import churn, dump_files, load_files, program_language, scan
 from scenario_store.atomic import write_atomic
 from stamina.domain import FeedbackLevel, Scenario
-from stamina.errors import BenchmarkFault
+from stamina.errors import BenchmarkFault, HostFault
 from stamina.playing import nothing_ran, play
 from stamina.suite import CaseStatus, Suite, Verdict
 from stamina.turns import SuiteRan, WorkspaceMeasured
@@ -74,7 +74,8 @@ class Grader:
     test: Test = run_suite
 
     async def grade(self, sandbox: Sandbox, turn: int, folder: Path) -> Graded:
-        """Test the workspace as it stands. Raises BenchmarkFault when the suite contradicts the ground truth, InfraError for sandbox and host."""
+        """Test the workspace as it stands. Raises BenchmarkFault when the suite contradicts the ground truth, InfraError for sandbox and host,
+        which is to blame for what fails on a full disk."""
         begun = trio.current_time()
         suite = await self.compute(lambda: checked_suite(self.scenario, turn))
         generated = trio.current_time()
@@ -82,6 +83,8 @@ class Grader:
             started = trio.current_time()
             verdict = await self._verdict(suite, server)
             tested = trio.current_time()
+        if not verdict.ok and (full := (await sandbox.probe()).full) is not None:
+            raise HostFault(f"{full}: what the suite found does not count")
         return Graded(verdict, server, Timings(generated - begun, started - generated, tested - started, suite.requests))
 
     async def _verdict(self, suite: Suite, server: Server | ServerFailed) -> Verdict:

@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 import trio
 
-from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
+from actors.sandbox import COUNTLESS, CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
 from harnesses.harness import CallContext, CallEnd, CallReport, Command
 from scenario_store.folder import LiveFolder
 from stamina.domain import Handler
@@ -109,7 +109,7 @@ class NullSandbox(Sandbox):
     async def probe(self) -> Health:
         """Nothing is ever broken."""
         disk = os.statvfs(self.folder.root)
-        return Health(None, disk.f_bavail * disk.f_frsize, disk.f_favail, 0)
+        return Health(None, disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else COUNTLESS, 0)
 
 
 async def _serve(handler: Handler, *, task_status: trio.TaskStatus[int]) -> None:

@@ -13,6 +13,7 @@ import attrs
 import psutil
 import trio
 
+from actors.sandbox import COUNTLESS
 from actors.stopping import Stop
 from scenario_store.atomic import host_faults
 from stamina.config.model import Sweep
@@ -76,9 +77,6 @@ class Room:
             return f"{self.processes} more processes may be made, {floor.processes} are needed"
         return None
 
-
-COUNTLESS: Final = 1 << 62
-"""Inodes of a file system that does not count them."""
 
 FLOOR: Final = Room(disk=1 << 30, inodes=10_000, memory=256 << 20, processes=64)
 """Below this nothing new is started."""

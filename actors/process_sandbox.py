@@ -26,7 +26,7 @@ from actors.keeping import Kept, NotStarted, Task, end_marked, keeping, processo
 from actors.listeners import Listener, listener
 from actors.ports import Ports, is_free
 from actors.readiness import answers_http
-from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
+from actors.sandbox import COUNTLESS, CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
 from actors.serving import FIRST_PAUSE, SCRIPT, longer, no_script, tail, too_early, too_late
 from harnesses.harness import WALL, CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
@@ -120,7 +120,7 @@ class ProcessSandbox(Sandbox):
             raise SandboxFault(f"the sandbox's folder {self.root} is gone")
         disk = os.statvfs(self.root)
         processes = len(descendants(self._busy)) if self._busy is not None else 0
-        return Health(self._broken(), disk.f_bavail * disk.f_frsize, disk.f_favail, processes)
+        return Health(self._broken(), disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else COUNTLESS, processes)
 
     def _broken(self) -> str | None:
         for path in (self.workspace, self.home):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path, PurePosixPath
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import attrs
 
@@ -81,6 +81,14 @@ class ServerFailed:
     log: str
 
 
+LEAST_BYTES: Final = 64 << 20
+LEAST_INODES: Final = 100
+"""With less than this left, what fails is the host's failure: programs die of a full disk in many ways."""
+
+COUNTLESS: Final = 1 << 62
+"""Inodes of a file system that does not count them."""
+
+
 @attrs.frozen
 class Health:
     """A look at the sandbox from outside. ``broken`` says what the agent broke, None when it is fine."""
@@ -89,6 +97,13 @@ class Health:
     free_bytes: int
     free_inodes: int
     processes: int
+
+    @property
+    def full(self) -> str | None:
+        """What the disk lacks, None while there is enough for anybody."""
+        if self.free_bytes < LEAST_BYTES:
+            return f"disk full ({self.free_bytes >> 20} MiB free)"
+        return f"disk full ({self.free_inodes} inodes free)" if self.free_inodes < LEAST_INODES else None
 
 
 Serving: TypeAlias = AbstractAsyncContextManager[Server | ServerFailed]

@@ -29,7 +29,7 @@ from stamina.playing import play
 from stamina.suite import Case, Step, Suite, Verdict
 
 T = TypeVar("T")
-PASS, FAIL, GIVE_UP, EXIT, KILLED, HANG, PROVIDER, FAULT, BREAK, NO_SERVER, SERVER_FAULT, BUG = (
+PASS, FAIL, GIVE_UP, EXIT, KILLED, HANG, PROVIDER, FAULT, BREAK, NO_SERVER, SERVER_FAULT, FULL, BUG = (
     "pass",
     "fail",
     "give up",
@@ -41,6 +41,7 @@ PASS, FAIL, GIVE_UP, EXIT, KILLED, HANG, PROVIDER, FAULT, BREAK, NO_SERVER, SERV
     "break",
     "no server",
     "server fault",
+    "full",
     "bug",
 )
 """What a call does, or makes of the server that is tested after it."""
@@ -170,6 +171,7 @@ class ToySandbox:
     said: int = -1
     last: str = PASS
     broken: str | None = None
+    full: bool = False
 
     @property
     def workspace(self) -> Path:
@@ -201,7 +203,7 @@ class ToySandbox:
             raise RuntimeError("a bug of ours")
         if what == BREAK:
             self.broken = "/bin is gone"
-        if what == PASS:
+        if what in (PASS, FULL):
             (self.workspace / "said.py").write_text(f"print({turn})\n")
         if what == KILLED:
             return CallEnd(None, 9, self.world.seconds, None, stdout, stderr)
@@ -210,6 +212,10 @@ class ToySandbox:
 
     @asynccontextmanager
     async def serve(self, *, limits: ServerLimits, log: Path) -> AsyncIterator[Server | ServerFailed]:
+        if self.last == FULL:
+            self.last, self.full = PASS, True
+            yield ServerFailed("run_server.sh ended", "no space left on device")
+            return
         if self.last == SERVER_FAULT:
             self.last = PASS
             raise SandboxFault("the engine is gone")
@@ -226,7 +232,8 @@ class ToySandbox:
         return file.read_bytes()[6:-2] if file.exists() else b""
 
     async def probe(self) -> Health:
-        return Health(self.broken, 1 << 40, 1 << 20, 0)
+        full, self.full = self.full, False
+        return Health(self.broken, 0 if full else 1 << 40, 1 << 20, 0)
 
 
 async def inline(work: Callable[[], T], /) -> T:

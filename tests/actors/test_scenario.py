@@ -143,6 +143,15 @@ class TestInfra:
         assert len(world.calls) == 1
         assert len(outcome.turns) == 1
 
+    async def test_what_fails_on_a_full_disk_fails_nobody(self, tmp_path: Path, autojump_clock: object) -> None:
+        """Neighbours may have filled it: the suite is played again when there is room."""
+        world = World(always(fakes.FULL))
+        outcome = await played(tmp_path, world.script, world=world, turns=0, retries=0)
+        assert shape(outcome) == [[True]]
+        assert len(world.calls) == 1
+        [failed] = [event for event in journal(tmp_path) if isinstance(event, MachineryFailed)]
+        assert (failed.cause, failed.detail) == (Cause.HOST, "disk full (0 MiB free): what the suite found does not count")
+
     async def test_a_sandbox_that_never_opens_censors(self, tmp_path: Path, autojump_clock: object) -> None:
         """Ten times, with a growing pause before each next one, then the end."""
         world = World(always(fakes.PASS), open_faults=100)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.observer import Draining, Held, RoomAgain, ScenarioCrashed
-from actors.permits import COUNTLESS, FLOOR, Admission, Room, look
+from actors.permits import FLOOR, Admission, Room, look
+from actors.sandbox import COUNTLESS
 from actors.stopping import Stop
 from actors.supervise import Intensity
 from actors.sweep import Company, Report, SweepEnd, play_sweep
