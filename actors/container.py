@@ -28,8 +28,8 @@ FALLBACK: Final[Owner] = (1000, 1000)
 SCRATCH: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 (of the container)
 """Where everybody in a container may write, beside workspace and home."""
 
-AGENTS_TO_COUNT: Final = (*SCRATCH, "/run/lock", str(SPOOL))
-"""Where an agent that is not root can leave something, beside workspace and home; the spool when the sweep runs as the same user."""
+AGENTS_TO_COUNT: Final = (*SCRATCH, "/run/lock")
+"""Where an agent that is not root can leave something, beside workspace and home."""
 
 ROOTS_TO_COUNT: Final = ("/", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", str(SPOOL))
 """Where root can: all of the root file system, and what engines and we mount into it."""
@@ -98,6 +98,15 @@ def account(user: str | None, *, rootless: bool) -> Account:
     if not uid.isdecimal() or (colon and not gid.isdecimal()):
         raise InputError(f'[sandbox] user = "{user}": expected "root", or numbers such as "1000" or "1000:1000"')
     return Account(int(uid), int(gid or uid))
+
+
+def check_account(user: Account, *, rootless: bool) -> None:
+    """Raises InputError for a user that could not write into the folders that we make, as we cannot give them away."""
+    ours = os.getuid()
+    if ours and user.uid not in ((0,) if rootless else (0, ours)):
+        raise InputError(
+            f'[sandbox] user = "{user.uid}:{user.gid}": only root can give files to another user, and you are {ours}; leave user out, or say "root"'
+        )
 
 
 @attrs.frozen
@@ -182,9 +191,10 @@ class Outfit:
             "CapAdd": [*_WARDEN_MAY, *((_FENCE_MAY,) if self.podman else ()), *(_ROOT_MAY if self.account.root else ())],
             "SecurityOpt": ["no-new-privileges"],
             "ReadonlyRootfs": config.read_only_root,
+            "Tmpfs": {str(SPOOL.parent): "rw,mode=0700,size=64k"},  # whoever is not root does not reach what is mounted in there, whosever it is
         }
         if config.read_only_root:
-            found["Tmpfs"] = {"/tmp": f"rw,exec,mode=1777,size={min(_TMP_SIZE, config.memory // 2)}"}  # noqa: S108 (of the container)
+            found["Tmpfs"] |= {"/tmp": f"rw,exec,mode=1777,size={min(_TMP_SIZE, config.memory // 2)}"}  # noqa: S108 (of the container)
         if config.runtime is not None:
             found["Runtime"] = config.runtime
         if self.podman and os.path.exists(_IPV6):

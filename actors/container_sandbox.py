@@ -43,6 +43,9 @@ WATCH_SECONDS: Final = 2.0
 MOST_INODES: Final = 1_000_000
 """Files and folders that one agent may make."""
 
+TAKE_BACK_SECONDS: Final = 60.0
+"""How long making an agent's files ours again may take."""
+
 DISK: Final = "disk"
 """Why something was ended, as ``CallEnd.expired`` has it."""
 
@@ -154,7 +157,22 @@ class ContainerSandbox(Sandbox):
             self._spool.clear()
             more()
 
+        await self._take_back()
         await trio.to_thread.run_sync(tidy)
+
+    async def _take_back(self) -> None:
+        """Where agents are root and we are not, what they made theirs is made ours again, or we could lay nothing into their folders. Raises SandboxFault."""
+        ours, folders = os.getuid(), (self.workspace, self.home)
+        if not ours or not self.body.account.root or all(_is_of(folder, ours) for folder in folders):
+            return
+        with self._spool.taking(self.folder.tmp / "owner.log") as out:
+            order = self._order(("chown", "-R", f"{ours}:{os.getgid()}", str(WORKSPACE), str(HOME)), {}, "", out, out, 1 << 16)
+            with contextlib.suppress(NotStarted):
+                async with self._explained(), self._running(order, 0.5):
+                    with trio.move_on_after(TAKE_BACK_SECONDS):
+                        await self.body.warden.wait_exited()
+        if not all(_is_of(folder, ours) for folder in folders):
+            raise SandboxFault("the agent made its folders root's, and spoiled chown")
 
     def _hand_over(self, command: Command) -> None:
         """The command's files, and what we have laid into the workspace, become the agent's. Nothing runs in the container now."""
@@ -340,6 +358,10 @@ def hand_over(folders: Iterable[Path], account: Account) -> None:
             for entry in entries:
                 if entry.stat(follow_symlinks=False).st_uid != account.uid:
                     os.chown(entry.path, account.uid, account.gid, follow_symlinks=False)
+
+
+def _is_of(folder: Path, user: int) -> bool:
+    return folder.lstat().st_uid == user
 
 
 def _append(path: Path, text: str) -> None:

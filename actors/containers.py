@@ -14,7 +14,7 @@ from typing import Any, Final
 import attrs
 import trio
 
-from actors.container import HOME, PATH, SPOOL, WARDEN, WORKSPACE, Account, Outfit, account, check_docker_args, mount, user_mounts
+from actors.container import HOME, PATH, SPOOL, WARDEN, WORKSPACE, Account, Outfit, account, check_account, check_docker_args, mount, user_mounts
 from actors.container_sandbox import Body, ContainerSandbox, hand_over
 from actors.docker import About, Engine, Image, Missing, State, Unreachable, connect, local
 from actors.egress import ALLOW, AllowList, allow_list, proxy
@@ -75,6 +75,7 @@ async def prepare(
     about = await reached(engine)
     _check(about, engine.host, config)
     user = account(config.user, rootless=about.rootless)
+    check_account(user, rootless=about.rootless)
     check_docker_args(config)
     cache = cache_folder(environment)
     warden = await warden_file(engine, cache, about.arch)

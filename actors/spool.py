@@ -3,8 +3,7 @@
 A file of the run is linked into it, so that output is where it belongs while it is being written; where it cannot be (another file system), it is copied at
 the end.
 
-An agent that is root, or whom the sweep runs as, can enter the folder: what it leaves there is removed before the next command, above all links to output that
-is on record.
+An agent that is root can enter the folder: what it leaves there is removed before the next command, above all links to output that is on record.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import attrs
@@ -64,7 +63,7 @@ class Spool:
                 file.write_bytes(data)
             yield file.name
         finally:
-            file.unlink(missing_ok=True)
+            _drop(file)
 
     @contextmanager
     def taking(self, target: Path) -> Iterator[str]:
@@ -79,7 +78,13 @@ class Spool:
                 with host_faults("write", target):
                     _append(link, target)
         finally:
-            link.unlink(missing_ok=True)
+            _drop(link)
+
+
+def _drop(path: Path) -> None:
+    """An agent that was root may have removed it, or locked us out, which :meth:`Spool.clear` undoes."""
+    with suppress(OSError):
+        path.unlink()
 
 
 def _link(target: Path, link: Path) -> bool:

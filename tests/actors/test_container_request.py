@@ -56,7 +56,7 @@ def test_root_gets_what_installing_needs() -> None:
 
     assert {"CHOWN", "FOWNER"} <= set(host["CapAdd"])
     assert "SYS_ADMIN" not in host["CapAdd"]
-    assert (host["Runtime"], host["ReadonlyRootfs"], list(host["Tmpfs"])) == ("runsc", True, ["/tmp"])
+    assert (host["Runtime"], host["ReadonlyRootfs"], list(host["Tmpfs"])) == ("runsc", True, ["/.stamina", "/tmp"])
 
 
 def test_ports_are_published_on_the_loopback_alone() -> None:
@@ -87,7 +87,7 @@ def test_a_sweep_adds_to_what_holds_the_sandbox() -> None:
     host = request(attrs.evolve(CONFIG, docker_args=given, read_only_root=True))["HostConfig"]
 
     assert host["SecurityOpt"] == ["no-new-privileges", "seccomp=unconfined"]
-    assert (sorted(host["Tmpfs"]), "mode=1777" in host["Tmpfs"]["/tmp"]) == (["/scratch", "/tmp"], True)
+    assert (sorted(host["Tmpfs"]), "mode=1777" in host["Tmpfs"]["/tmp"]) == (["/.stamina", "/scratch", "/tmp"], True)
     assert host["ExtraHosts"] == ["a:1.2.3.4"]
 
 

@@ -142,6 +142,14 @@ def test_a_disk_below_the_floor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "stamina gc" in said
 
 
+def test_another_user_where_nothing_can_be_given_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its agents could not write into their own workspace."""
+    monkeypatch.setattr("actors.container.os.getuid", lambda: 1234)
+    with engine(ABOUT, {}, {"sha256:1": IMAGE}) as host:
+        said = refused(host, tmp_path / "run", monkeypatch, capsys, 'sandbox.user="4321"')
+    assert 'user = "4321:4321": only root can give files to another user, and you are 1234' in said
+
+
 def test_podman_in_a_virtual_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It would let everything out, whatever the sweep says."""
     monkeypatch.setattr(containers, "is_direct", lambda host: False)

@@ -50,7 +50,7 @@ async def test_a_server_that_does_not_come_up_is_a_value(lab: Lab, kind: str) ->
     """With the reason, and the end of what it said."""
     script, reason = FAILING[kind]
     async with lab.sandbox() as sandbox:
-        async with lab.serve(sandbox, script, seconds=2) as server:
+        async with lab.serve(sandbox, script, seconds=2 if "within 2 s" in reason else 60) as server:
             assert isinstance(server, ServerFailed)
             assert server.reason == reason
             assert ("no such luck" in server.log) == (kind == "ends at once")
