@@ -6,7 +6,7 @@ Evaluation lives in :mod:`stamina.rest.semantics`, text in :mod:`stamina.rest.pr
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -82,6 +82,21 @@ class Comparator(StrEnum):
     LE = "<="
     GT = ">"
     GE = ">="
+
+    @property
+    def opposite(self) -> Comparator:
+        """The comparison that holds where this one does not, nulls aside."""
+        return _OPPOSITE[self]
+
+
+_OPPOSITE: Final = {
+    Comparator.EQ: Comparator.NE,
+    Comparator.NE: Comparator.EQ,
+    Comparator.LT: Comparator.GE,
+    Comparator.LE: Comparator.GT,
+    Comparator.GT: Comparator.LE,
+    Comparator.GE: Comparator.LT,
+}
 
 
 Operand: TypeAlias = FieldRef | Arithmetic | Count | Sum

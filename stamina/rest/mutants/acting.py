@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -14,6 +15,7 @@ from stamina.rest.expressions import (
     Literal,
     NullCheck,
 )
+from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import Builder, Flawed, flawed, tampering
 from stamina.rest.mutants.mutant import CRASH, Fault, Faults, Ground, Operator, operator, serving, with_entity
 from stamina.rest.resources import Resource
@@ -28,16 +30,17 @@ def each_action(ground: Ground) -> Iterator[tuple[Entity, Action]]:
     return ((entity, action) for entity in ground.state.entities for action in entity.actions)
 
 
-def action_fault(entity: Entity, action: Action, detail: str, build: Builder, equivalent: str = "") -> Fault:
+def action_fault(entity: Entity, action: Action, detail: str, build: Builder, equivalent: str = "", prove: Callable[[], str] = str) -> Fault:
     """A fault in one action."""
-    return Fault(("action", entity.name, action.name), f"{entity.name}.{action.name}: {detail}", build, equivalent)
+    return Fault(("action", entity.name, action.name), f"{entity.name}.{action.name}: {detail}", build, equivalent, prove)
 
 
 def altered(ground: Ground, entity: Entity, action: Action, detail: str, equivalent: str = "", **news: Any) -> Fault:
     """The fault of a server that takes an action for another one."""
     new = attrs.evolve(action, **news)
     actions = tuple(new if each is action else each for each in entity.actions)
-    return action_fault(entity, action, detail, serving(with_entity(ground.state, entity, attrs.evolve(entity, actions=actions))), equivalent)
+    build = serving(with_entity(ground.state, entity, attrs.evolve(entity, actions=actions)))
+    return action_fault(entity, action, detail, build, equivalent, partial(nothing_tells, ground.state, entity, action, new))
 
 
 def replaced(items: tuple[Any, ...], index: int, *news: Any) -> tuple[Any, ...]:

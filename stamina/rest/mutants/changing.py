@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from stamina.errors import InvalidChange
+from stamina.errors import InvalidChange, InvalidState
 from stamina.exchange import Request, Response
 from stamina.rest.apply import transformed
 from stamina.rest.changes import (
@@ -30,8 +30,10 @@ from stamina.rest.changes import (
     RenameEntity,
     RenameField,
 )
+from stamina.rest.expression_rules import check_condition, check_effect
 from stamina.rest.mutants.acting import replaced
 from stamina.rest.mutants.effects import idle
+from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import Builder, showing, tampering
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, Operator, guarded, operator, serving, with_entity
 from stamina.rest.mutants.proofs import effect_without_trace, same_but_for_order
@@ -96,11 +98,15 @@ def _undone(ground: Ground, index: int, detail: str) -> Iterator[Fault]:
     state = without(ground, index)
     if state is not None and _essence(state) != _essence(ground.state):
         what = f"{_words(type(made.change))} {_named(made.change)} {detail}"
-        yield Fault(_target(made.change), what, serving(state), _no_difference(ground.state, state))
+        why = _no_difference(ground.state, state)
+        yield Fault(_target(made.change), what, serving(state), why, partial(_no_difference, ground.state, state, thoroughly=True))
 
 
-def _no_difference(right: State, wrong: State) -> str:
-    """Why a client cannot tell two states apart that differ in one entity; empty when it can, as far as is known."""
+def _no_difference(right: State, wrong: State, *, thoroughly: bool = False) -> str:
+    """Why a client cannot tell two states apart that differ in one entity; empty when it can, as far as is known.
+
+    Values are gone through only when it is to be decided ``thoroughly``.
+    """
     pairs = [(one, wrong.find(one.name)) for one in right.entities]
     differing = [(one, other) for one, other in pairs if other is None or _owned(one) != _owned(other)]
     if len(differing) != 1 or len(wrong.entities) != len(right.entities):
@@ -108,7 +114,7 @@ def _no_difference(right: State, wrong: State) -> str:
     one, other = differing[0]
     if other is None or set(one.fields) != set(other.fields):
         return ""
-    return _undescribed(one, other) or _acting_alike(right, one, other)
+    return _undescribed(one, other) or _acting_alike(right, one, other, thoroughly=thoroughly)
 
 
 def _undescribed(right: Entity, wrong: Entity) -> str:
@@ -121,20 +127,34 @@ def _undescribed(right: Entity, wrong: Entity) -> str:
     return ""
 
 
-def _acting_alike(state: State, right: Entity, wrong: Entity) -> str:
+def _acting_alike(state: State, right: Entity, wrong: Entity, *, thoroughly: bool) -> str:
     """The two differ in actions alone, and each of those does the same in both."""
     if set(right.analytics) != set(wrong.analytics) or len(right.actions) != len(wrong.actions):
         return ""
     why = ""
     for action in right.actions:
         other = wrong.find_action(action.name)
-        if other is None:
+        if other is None or not _is_sound(state, right, other):
             return ""
         if other != action:
             why = _idle_effect(state, right, action, other) or same_but_for_order(action, other)
+            if not why and thoroughly:
+                why = nothing_tells(state, right, action, other)
             if not why:
                 return ""
     return why
+
+
+def _is_sound(state: State, entity: Entity, action: Action) -> bool:
+    """Whether an action mentions nothing that is not there: a change that is left out may leave others without what they rest on."""
+    try:
+        for condition in action.conditions:
+            check_condition(state, entity, condition)
+        for effect in action.effects:
+            check_effect(state, entity, action, effect)
+    except InvalidState:
+        return False
+    return True
 
 
 def _idle_effect(state: State, entity: Entity, action: Action, other: Action) -> str:

@@ -34,14 +34,6 @@ from stamina.rest.semantics import Refusal, View, is_met, value_of
 from stamina.rest.testdata import UNIT, step_datetime
 from stamina.rest.values import is_instant, may_be_null
 
-OPPOSITE: Final = {
-    Comparator.EQ: Comparator.NE,
-    Comparator.NE: Comparator.EQ,
-    Comparator.LT: Comparator.GE,
-    Comparator.LE: Comparator.GT,
-    Comparator.GT: Comparator.LE,
-    Comparator.GE: Comparator.LT,
-}
 AT_EQUALITY: Final = {Comparator.LT: Comparator.LE, Comparator.LE: Comparator.LT, Comparator.GT: Comparator.GE, Comparator.GE: Comparator.GT}
 
 
@@ -117,7 +109,7 @@ def _inner(ground: Ground, detail: str, change: Callable[[Comparison | NullCheck
             yield _with_condition(ground, where, detail, attrs.evolve(condition, condition=new), why)
         else:
             fault = _with_condition(ground, where, detail, new)
-            yield attrs.evolve(fault, prove=partial(_no_edge, *where[:3], new)) if isinstance(new, Comparison) else fault
+            yield attrs.evolve(fault, prove=partial(_no_edge, *where[:3], new, fault.prove)) if isinstance(new, Comparison) else fault
 
 
 _AT_EQUALITY: Final = "wrong at equality"
@@ -133,19 +125,19 @@ def _apart(ground: Ground, entity: Entity, condition: Quantified) -> str:
             return ""
 
 
-def _no_edge(entity: Entity, action: Action, index: int, wrong: Comparison) -> str:
-    """Why a comparison that is wrong at its edge alone cannot be told from the right one."""
+def _no_edge(entity: Entity, action: Action, index: int, wrong: Comparison, otherwise: Callable[[], str]) -> str:
+    """Why a comparison that is wrong at its edge alone cannot be told from the right one; ``otherwise`` is asked last."""
     right = action.conditions[index]
     at_equality = isinstance(right, Comparison) and AT_EQUALITY.get(right.comparator) is wrong.comparator
     if at_equality and isinstance(wrong.left, FieldRef) and isinstance(wrong.right, FieldRef):
-        return never_equal(action, index) or apart(entity.field(wrong.left.field), entity.field(wrong.right.field))
-    return no_difference(entity, action, index, wrong)
+        return never_equal(action, index) or apart(entity.field(wrong.left.field), entity.field(wrong.right.field)) or otherwise()
+    return no_difference(entity, action, index, wrong) or otherwise()
 
 
 def _negated(condition: Comparison | NullCheck) -> Comparison | NullCheck:
     if isinstance(condition, NullCheck):
         return attrs.evolve(condition, is_null=not condition.is_null)
-    return attrs.evolve(condition, comparator=OPPOSITE[condition.comparator])
+    return attrs.evolve(condition, comparator=condition.comparator.opposite)
 
 
 def _at_equality(condition: Comparison | NullCheck) -> Comparison | None:

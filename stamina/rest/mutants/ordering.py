@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from stamina.exchange import Json
@@ -13,9 +14,11 @@ from stamina.rest.expressions import (
     OnEach,
     OnReference,
     OnThis,
+    SetTo,
     Subject,
 )
 from stamina.rest.mutants.acting import Acting, action_fault, altered, each_action
+from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Faults, Ground, operator
 from stamina.rest.schema import Action
@@ -27,7 +30,9 @@ def effects_from_snapshot(ground: Ground) -> Faults:
     """Every effect reads the values from before the first."""
     for entity, action in each_action(ground):
         if _reads_what_was_written(action):
-            yield action_fault(entity, action, "effects read what was before", flawed(_Snapshot, ground.state, entity.name, action.name))
+            build = flawed(_Snapshot, ground.state, entity.name, action.name)
+            prove = partial(nothing_tells, ground.state, entity, action, action, _reading(action), _from_snapshot)
+            yield action_fault(entity, action, "effects read what was before", build, prove=prove)
 
 
 class _Snapshot(Acting):
@@ -37,17 +42,27 @@ class _Snapshot(Acting):
         if not self._mine:
             super()._perform(action, seen)
             return
-        before = dict(seen.this)
-        news: dict[str, Json] = {}
-        for effect in action.effects:
-            if isinstance(effect.scope, OnThis):
-                copy = dict(before)
-                assign(copy, effect.target, effect.assignment, View(copy, seen.store, seen.targets))
-                news[effect.target] = copy[effect.target]
-            else:
-                for subject in list(written(effect.scope, View(before, seen.store, seen.targets))):
-                    assign(subject, effect.target, effect.assignment, View(before, seen.store, seen.targets))
-        seen.this.update({**news, action.enum_field: action.to_value})
+        _from_snapshot(action.effects, seen)
+        seen.this[action.enum_field] = action.to_value
+
+
+def _from_snapshot(effects: Sequence[Effect], seen: View) -> None:
+    before = dict(seen.this)
+    news: dict[str, Json] = {}
+    for effect in effects:
+        if isinstance(effect.scope, OnThis):
+            copy = dict(before)
+            assign(copy, effect.target, effect.assignment, View(copy, seen.store, seen.targets))
+            news[effect.target] = copy[effect.target]
+        else:
+            for subject in list(written(effect.scope, View(before, seen.store, seen.targets))):
+                assign(subject, effect.target, effect.assignment, View(before, seen.store, seen.targets))
+    seen.this.update(news)
+
+
+def _reading(action: Action) -> tuple[Effect, ...]:
+    """The effects that read something, or find through the acting object what they write."""
+    return tuple(each for each in action.effects if not (isinstance(each.assignment, SetTo) and isinstance(each.scope, OnThis)))
 
 
 def _reads_what_was_written(action: Action) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Final
 
 import attrs
@@ -22,12 +23,13 @@ from stamina.rest.expressions import (
 )
 from stamina.rest.mutants.acting import Acting, action_fault, each_action
 from stamina.rest.mutants.effects import Where, each_effect, idle, read_field, target_field
+from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
 from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, at_most_one, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
 from stamina.rest.resources import Resource
 from stamina.rest.schema import Action, Field, State
-from stamina.rest.semantics import Object, Refusal, View, assign, run_effects, value_of, written
+from stamina.rest.semantics import Object, Refusal, View, assign, run_effect, run_effects, value_of, written
 from stamina.rest.truth import error, ok
 from stamina.rest.values import may_be_null
 
@@ -46,16 +48,27 @@ class _Running(Acting):
         if not self._mine:
             super()._perform(action, seen)
             return
-        run_effects(action.effects[: self._index], seen)
-        self._run(action.effects[self._index], seen)
-        run_effects(action.effects[self._index + 1 :], seen)
+        _run_but(action.effects[self._index], self._run, action.effects, seen)
         seen.this[action.enum_field] = action.to_value
 
 
-def _running(ground: Ground, where: Where, detail: str, run: Runner, why: str = "") -> Fault:
-    entity, action, index, _ = where
+def _run_but(chosen: Effect, run: Runner, effects: Sequence[Effect], seen: View) -> None:
+    """Run effects in order, one of them in another way. No two of an action are equal (D6)."""
+    for effect in effects:
+        (run if effect == chosen else run_effect)(effect, seen)
+
+
+def _running(ground: Ground, where: Where, detail: str, run: Runner, why: str = "", on_one: Runner | None = None) -> Fault:
+    """``on_one`` is how the effect fares on an object on which the fault shows, where ``run`` needs several to show anything."""
+    entity, action, index, effect = where
     why = why or effect_without_trace(action, index)
-    return action_fault(entity, action, f"effect {index + 1} {detail}", flawed(_Running, ground.state, entity.name, action.name, index, run), why)
+    prove = partial(nothing_tells, ground.state, entity, action, action, (effect,), partial(_run_but, effect, on_one or run))
+    build = flawed(_Running, ground.state, entity.name, action.name, index, run)
+    return action_fault(entity, action, f"effect {index + 1} {detail}", build, why, prove)
+
+
+def _left_out(_: Effect, __: View) -> None:
+    """The effect does not take place."""
 
 
 @operator("for-each-first-only", "B3")
@@ -68,7 +81,8 @@ def for_each_first_only(ground: Ground) -> Faults:
 
     for where in each_effect(ground):
         if isinstance(where[3].scope, OnEach):
-            yield _running(ground, where, "writes the first object alone", run, at_most_one(where[1], where[3].scope.field) or idle(ground, where))
+            why = at_most_one(where[1], where[3].scope.field) or idle(ground, where)
+            yield _running(ground, where, "writes the first object alone", run, why, _left_out)
 
 
 @operator("for-each-last-missed", "B3")

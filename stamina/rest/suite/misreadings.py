@@ -37,15 +37,6 @@ Reading: TypeAlias = Callable[[View], bool]
 _NEIGHBOUR: Final = {Comparator.LT: Comparator.LE, Comparator.LE: Comparator.LT, Comparator.GT: Comparator.GE, Comparator.GE: Comparator.GT}
 """The comparator that differs from this one at equality only."""
 
-_OPPOSITE: Final = {
-    Comparator.EQ: Comparator.NE,
-    Comparator.NE: Comparator.EQ,
-    Comparator.LT: Comparator.GE,
-    Comparator.LE: Comparator.GT,
-    Comparator.GT: Comparator.LE,
-    Comparator.GE: Comparator.LT,
-}
-
 
 @attrs.frozen(eq=False)
 class Misreading:
@@ -146,7 +137,7 @@ def negated(condition: Condition) -> Condition:
     """The condition that holds where this one does not, nulls aside."""
     match condition:
         case Comparison():
-            return attrs.evolve(condition, comparator=_OPPOSITE[condition.comparator])
+            return attrs.evolve(condition, comparator=condition.comparator.opposite)
         case NullCheck():
             return attrs.evolve(condition, is_null=not condition.is_null)
         case Quantified(quantifier, _, inner):
