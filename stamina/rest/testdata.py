@@ -6,6 +6,7 @@ suite draws the first number of each entity.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterable
@@ -73,8 +74,9 @@ def ordinary(field: Field, number: int) -> Json:
 
 def different(field: Field, number: int, other: Json) -> Json:
     """An ordinary value that is not ``other``, where the type has one."""
+    values = itertools.chain.from_iterable((ordinary(field, each), _ordinary(field.type, each)) for each in range(number + 1, number + 4))
     value = ordinary(field, number)
-    return value if value != other else next((v for v in (ordinary(field, number + 1), _ordinary(field.type, number + 1)) if v != other), value)
+    return value if value != other else next((each for each in values if each != other), value)
 
 
 def _ordinary(kind: FieldType, number: int) -> Json:

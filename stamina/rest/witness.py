@@ -25,7 +25,7 @@ from stamina.rest.expressions import Comparison, Condition, Count, FieldRef, Lit
 from stamina.rest.questions import Question, Stage, Wish, ask
 from stamina.rest.scenes import MAIN, Domains, Scene, shapes
 from stamina.rest.schema import Action, Entity, ReferenceListType, ReferenceType, State
-from stamina.rest.semantics import View, is_met, reference_targets, refusal, run_effect, written
+from stamina.rest.semantics import View, compare, is_met, reference_targets, refusal, run_effect, written
 from stamina.rest.values import checker, may_be_null
 from stamina.rest.worlds import FieldsOf, Link, World, WorldObject
 
@@ -42,6 +42,7 @@ __all__ = [
     "null_reference",
     "own_reference",
     "succeeding",
+    "telling",
     "wrong_state",
 ]
 
@@ -91,11 +92,34 @@ def boundary(state: State, entity: Entity, action: Action, index: int, steps: It
     """
     trials = []
     for number in steps:
-        question = ask(state, entity, action, Wish(edge=(index, number)))
-        world = _find(question)
-        if world is not None:
-            trials.append(Trial(world, _expects_success(question, world)))
+        for wish in (Wish(edge=(index, number), last=name) for name in _orders(action.conditions[index])):
+            question = ask(state, entity, action, wish)
+            world = _find(question)
+            if world is not None:
+                trials.append(Trial(world, _expects_success(question, world)))
+                break
     return tuple(trials)
+
+
+def telling(state: State, entity: Entity, action: Action, index: int, wrong: Condition, opposite: Condition) -> World | None:
+    """A world in which all other conditions hold and the condition with this index holds where ``wrong`` does not, or the other way round.
+
+    ``opposite`` holds where ``wrong`` does not.
+    """
+    right = action.conditions[index]
+    holding = attrs.evolve(action, conditions=(*action.conditions, opposite))
+    failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
+    for name in _orders(right):
+        world = _find(ask(state, entity, holding, Wish(last=name))) or _find(ask(state, entity, failing, Wish(unmet=index, last=name)))
+        if world is not None:
+            return world
+    return None
+
+
+def _orders(condition: Condition) -> list[str | None]:
+    """Which field to solve for last: the search's own choice, then each field of a comparison of several."""
+    names = _operand_fields(condition) if isinstance(condition, Comparison) else []
+    return [None, *names] if len(names) > 1 else [None]
 
 
 def null_operand(state: State, entity: Entity, action: Action, index: int) -> tuple[World, ...]:
@@ -182,19 +206,29 @@ def _find(question: Question) -> World | None:
 def _settle(scene: Scene, conditions: list[Constraint], demands: Demands, question: Question, budget: Budget) -> bool:
     """Assign the scene's variables: what must hold does, and of what should hold as much as possible."""
     # A refused action runs no effects, but effects that would have shown give a wrong server away.
-    runs = question.wish.unmet is None and question.wish.stage is Stage.INSIDE
+    runs = question.wish.unmet is None and question.wish.stage is Stage.INSIDE and _holds_on_edge(question)
     must = [*conditions, *demands.valid] if runs else conditions
     should = demands.telling if runs else (*demands.valid, *demands.telling)
     variables = list(scene.variables.values())
-    if solve(variables, [*must, *should], Budget(EXTRA_STEPS)):
+    last = None if question.wish.last is None else next(iter(scene.over(scene.main, question.wish.last)), None)
+    if solve(variables, [*must, *should], Budget(EXTRA_STEPS), last):
         return True
-    if not solve(variables, must, budget.part(SHAPE_STEPS)):
+    if not solve(variables, must, budget.part(SHAPE_STEPS), last):
         return False
     kept = list(must)
     for each in should:
-        if solve(variables, [*kept, each], Budget(EXTRA_STEPS)):
+        if solve(variables, [*kept, each], Budget(EXTRA_STEPS), last):
             kept.append(each)
-    return solve(variables, kept, Budget(STEPS))
+    return solve(variables, kept, Budget(STEPS), last)
+
+
+def _holds_on_edge(question: Question) -> bool:
+    """Whether the condition that is wished on its edge holds there; True when none is."""
+    if question.wish.edge is None:
+        return True
+    index, steps = question.wish.edge
+    condition = question.action.conditions[index]
+    return not isinstance(condition, Comparison) or compare(steps, condition.comparator, 0)
 
 
 def _is_true(question: Question, world: World) -> bool:

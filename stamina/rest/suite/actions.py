@@ -15,7 +15,7 @@ from stamina.errors import BenchmarkFault
 from stamina.rest import testdata, witness
 from stamina.rest.expressions import Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, SetTo, Subject
 from stamina.rest.schema import EnumType, Field, ReferenceListType
-from stamina.rest.semantics import view
+from stamina.rest.semantics import Store, run_effects, view
 from stamina.rest.suite.kit import Kit, Kits, case, missing, target_name
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
@@ -111,14 +111,9 @@ def _contrasts(actors: Actors) -> Iterator[Enrichment]:
 def _contrasted(actors: Actors, scene: Scene, effect: Effect, value: object) -> Scene:
     """The scene in which the objects that an effect sets hold something else before."""
     entity, keys = _subjects(actors, scene, effect)
-    kit = actors.kits.by_name[entity]
-    field = kit.entity.field(effect.target)
+    field = actors.kits.by_name[entity].entity.field(effect.target)
     for key in keys:
-        before = scene.read(entity, key, field.name)
-        if testdata.is_plain(field) and before == value:
-            scene = scene.changed(entity, key, {field.name: testdata.different(field, kit.number, value)})
-        elif not testdata.is_plain(field) and not before:
-            scene = _referring(actors, scene, (entity, key), field)
+        scene = _different(actors, scene, (entity, key), field, value)
     return scene
 
 
@@ -187,7 +182,28 @@ def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
         keys = [scene.acting] if entity == acting else [*written.get(entity, ()), *objects]
         model = objects[keys[0]] if keys else None
         scene = _with_first(actors, scene, entity) if model is None else scene.changed(entity, _BYSTANDER, {**model, "id": _BYSTANDER})
+        scene = _with_contrast(actors, scene, entity)
     return scene
+
+
+def _with_contrast(actors: Actors, scene: Scene, entity: str) -> Scene:
+    """The scene in which the bystander does not hold already what an effect sets on objects of its entity."""
+    if _BYSTANDER not in scene.store.get(entity, {}):
+        return scene
+    kit, own = actors.kits.by_name[entity], actors.kit.entity
+    for effect in actors.action.effects:
+        there = own.name if isinstance(effect.scope, OnThis) else target_name(own.field(effect.scope.field))
+        if there == entity and isinstance(effect.assignment, SetTo):
+            scene = _different(actors, scene, (entity, _BYSTANDER), kit.entity.field(effect.target), effect.assignment.value)
+    return scene
+
+
+def _different(actors: Actors, scene: Scene, place: tuple[str, str], field: Field, value: object) -> Scene:
+    """The scene in which a field of an object does not hold a value."""
+    before = scene.read(*place, field.name)
+    if testdata.is_plain(field) and before == value:
+        return scene.changed(*place, {field.name: testdata.different(field, actors.kits.by_name[place[0]].number, value)})
+    return scene if testdata.is_plain(field) or before else _referring(actors, scene, place, field)
 
 
 _BYSTANDER: Final = "bystander"
@@ -244,7 +260,8 @@ def _played(actors: Actors, scenes: Iterable[Scene], *, look: bool = False) -> l
     """
     stage = Stage(actors)
     refused, taken = _sorted_out(actors, scenes)
-    for scene in refused:
+    # Effects that take place nevertheless show in the last one if anywhere; what they do before may be overwritten on the way to the next scene.
+    for scene in sorted(refused, key=lambda each: _would_change(actors, each)):
         stage.play(scene)
     if refused:
         stage.look("the refused action changed nothing")
@@ -253,6 +270,14 @@ def _played(actors: Actors, scenes: Iterable[Scene], *, look: bool = False) -> l
     if taken and look:
         stage.look(f"{actors.action.name} changed what it should")
     return stage.steps
+
+
+def _would_change(actors: Actors, scene: Scene) -> bool:
+    """Whether the effects would leave a trace in a scene in which they must not take place."""
+    store: Store = {entity: {key: dict(each) for key, each in objects.items()} for entity, objects in scene.store.items()}
+    entity = actors.kit.entity
+    run_effects(actors.action.effects, view(store[entity.name][scene.acting], store, entity))
+    return store != scene.store
 
 
 def _sorted_out(actors: Actors, scenes: Iterable[Scene]) -> tuple[list[Scene], list[Scene]]:
@@ -318,9 +343,7 @@ def _searched(actors: Actors, bad: Scene, index: int, hidden: list[Misreading]) 
         if edge is not None:
             edges[edge] = None
         else:
-            holding = attrs.evolve(action, conditions=(*action.conditions, negated(wrong)))
-            failing = attrs.evolve(action, conditions=(*action.conditions, wrong))
-            worlds.append(witness.succeeding(state, entity, holding) or witness.failing_only(state, entity, failing, index))
+            worlds.append(witness.telling(state, entity, action, index, wrong, negated(wrong)))
     for edge in edges:
         yield from products(actors, action.conditions[index], bad, edge)
     worlds += [trial.world for trial in witness.boundary(state, entity, action, index, edges)]
@@ -388,7 +411,7 @@ def _own(actors: Actors, rich: Scene) -> Iterator[Scene]:
             before = rich.read(entity.name, rich.acting, name)
             value = [*before, rich.acting] if isinstance(before, list) else rich.acting
             scenes = (rich.changed(entity.name, rich.acting, {name: value, action.enum_field: each}, label) for each in action.from_values)
-            yield from [scene for scene in scenes if _accepted(actors, scene)][:1]
+            yield from [_enriched(actors, scene) for scene in scenes if _accepted(actors, scene)][:1]
 
 
 def _scenes(actors: Actors, world: World | None, prefix: str, label: str) -> Iterator[Scene]:

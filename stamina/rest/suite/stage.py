@@ -17,7 +17,7 @@ from stamina.rest.checks import OK, UNMET, WRONG_STATE, Status, Stored
 from stamina.rest.expressions import OnThis
 from stamina.rest.schema import Action, Field
 from stamina.rest.semantics import Refusal, Store
-from stamina.rest.suite.kit import Kit, Kits, Object, create, listing, target_name
+from stamina.rest.suite.kit import Kit, Kits, Object, create, get, listing, target_name
 from stamina.rest.worlds import World
 from stamina.suite import Step
 
@@ -157,6 +157,7 @@ class Stage:
         self._written = {entity.name, *(target_name(entity.field(scope.field)) for scope in scopes if not isinstance(scope, OnThis))}
         self.steps: list[Step] = []
         self.store: Store = {}
+        self._unseen: dict[tuple[str, str], set[str]] = {}
 
     def play(self, scene: Scene) -> None:
         """Bring the scene about, let the action run in it, and expect what it must do."""
@@ -193,6 +194,7 @@ class Stage:
         prediction = predict(actors, attrs.evolve(scene, store=self.store))
         request = Request("POST", actors.kit.at(scene.acting) + actors.path)
         if prediction.refusal is None:
+            self._note_unseen(scene)
             after = prediction.store[actors.kit.entity.name][scene.acting]
             self.steps.append(Step(request, Stored(OK, after, (), scene.label)))
             self.store = prediction.store
@@ -200,10 +202,21 @@ class Stage:
             why = scene.label or f"{actors.action.name} is refused: {prediction.refusal.value}"
             self.steps.append(Step(request, Status(_REFUSED[prediction.refusal], why)))
 
+    def _note_unseen(self, scene: Scene) -> None:
+        """What the effects write on other objects, which the action's answer does not show."""
+        acting = self._actors.kit.entity
+        for effect in self._actors.action.effects:
+            if not isinstance(effect.scope, OnThis):
+                entity, value = target_name(acting.field(effect.scope.field)), self.store[acting.name][scene.acting][effect.scope.field]
+                for key in value if isinstance(value, list) else [value] if value else []:
+                    if (entity, key) != (acting.name, scene.acting):
+                        self._unseen.setdefault((entity, key), set()).add(effect.target)
+
     def look(self, why: str, *, everywhere: bool = False) -> None:
         """Read the objects of the entities that the action writes, or every object that the server holds (B1: nothing else was changed)."""
         for entity, objects in self.store.items():
             if objects and (everywhere or entity in self._written):
+                self._unseen.clear()
                 self.steps.append(listing(self._actors.kits.by_name[entity], objects.values(), why))
 
     def _in_order(self, store: Store) -> list[tuple[str, dict[str, Object]]]:
@@ -229,6 +242,8 @@ class Stage:
     def _change(self, kit: Kit, current: Object, wanted: Object) -> None:
         news = {name: value for name, value in wanted.items() if value != current[name]}
         if news:
+            if self._unseen.pop((kit.entity.name, wanted["id"]), set()) & set(news):
+                self.steps.append(get(kit, current, "what the action wrote here"))
             # The answer holds the whole object: what an action changed that was refused before, or failed to store, shows here.
             self.store[kit.entity.name][wanted["id"]] = {**current, **news}
             self.steps.append(Step(Request("PATCH", kit.at(wanted["id"]), news), Stored(OK, {**current, **news}, (), "the other fields are as they were")))
