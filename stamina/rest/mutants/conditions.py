@@ -28,7 +28,7 @@ from stamina.rest.mutants.acting import Acting, action_fault, altered, each_acti
 from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, apart, at_most_one, never_empty, never_equal, never_null
+from stamina.rest.mutants.proofs import NEVER_NULL, NULL_IS_WRONG_STATE, apart, at_most_one, never_empty, never_equal, never_null
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Refusal, View, is_met, value_of
 from stamina.rest.testdata import UNIT, step_datetime
@@ -201,8 +201,10 @@ def null_compares(ground: Ground) -> Faults:
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
             others = never_null(attrs.evolve(action, conditions=replaced(action.conditions, index)), 0)
-            known = [name for name in _fields_of(condition) if may_be_null(entity.field(name))]
-            why = NEVER_NULL.format(f"this.{known[0]}") if others.issuperset(known) else ""
+            nullable = {name for name in _fields_of(condition) if may_be_null(entity.field(name))}
+            why = NULL_IS_WRONG_STATE if nullable == {action.enum_field} else ""
+            if nullable <= others | {action.enum_field} and not why:
+                why = NEVER_NULL.format(f"this.{min(nullable & others)}")
             yield action_fault(entity, action, f"condition {index + 1} holds for null", build, why)
 
 
@@ -220,7 +222,7 @@ def null_operand_crashes_condition(ground: Ground) -> Faults:
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
             nullable = {name for name in _fields_of(condition) if may_be_null(entity.field(name))}
-            why = "B1: the enum field alone can be null there, and null is a wrong state" if nullable == {action.enum_field} else ""
+            why = NULL_IS_WRONG_STATE if nullable == {action.enum_field} else ""
             yield action_fault(entity, action, f"condition {index + 1} crashes on null", build, why)
 
 

@@ -115,6 +115,7 @@ class _Net:
         self.numbers = {place: _span(field) for place, field in known.numbers.items()}
         self._now: dict[Place, Interval | None] = dict(self.numbers)
         self._results: list[_Result] = []
+        self._cleared: set[str] = set()
         self._orders: list[tuple[Interval, Comparator, Interval]] = []
 
     def ask(self, condition: Condition, *, wanted: bool) -> None:
@@ -142,10 +143,14 @@ class _Net:
     def run(self, effect: Effect) -> None:
         """The effect takes place; what it leaves is seen by those behind it."""
         where = "" if isinstance(effect.scope, OnThis) else effect.scope.field
+        if where in self._cleared:
+            return
         place = (where, effect.target)
         match effect.assignment:
             case SetTo(value):
                 self._now[place] = _constant(value)
+                if not where and value in (None, ()):
+                    self._cleared.add(effect.target)  # Perhaps a reference or list through which later effects would write.
                 return
             case IncrementBy(amount):
                 result = self._compute(self._now.get(place), ArithmeticOperator.ADD, _constant(amount))

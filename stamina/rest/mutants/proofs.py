@@ -54,6 +54,7 @@ NEVER_EQUAL: Final = "B2: condition {} does not hold when the two fields are equ
 APART: Final = "V4: by their bounds {} and {} are never equal"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
+NULL_IS_WRONG_STATE: Final = "B1: the enum field alone can be null there, and null is a wrong state"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
 
 

@@ -58,10 +58,14 @@ def _run_but(chosen: Effect, run: Runner, effects: Sequence[Effect], seen: View)
         (run if effect == chosen else run_effect)(effect, seen)
 
 
-def _running(ground: Ground, where: Where, detail: str, run: Runner, why: str = "", on_one: Runner | None = None) -> Fault:
-    """``on_one`` is how the effect fares on an object on which the fault shows, where ``run`` needs several to show anything."""
+def _running(ground: Ground, where: Where, detail: str, run: Runner, why: str = "", on_one: Runner | None = None, *, crashes: bool = False) -> Fault:
+    """The fault of a server that runs one effect in another way.
+
+    ``on_one`` is how the effect fares on an object on which the fault shows, where ``run`` needs several to show anything. What ``crashes`` shows whatever
+    becomes of the value that the effect writes.
+    """
     entity, action, index, effect = where
-    why = why or effect_without_trace(action, index)
+    why = why or ("" if crashes else effect_without_trace(action, index))
     prove = partial(nothing_tells, ground.state, entity, action, action, (effect,), partial(_run_but, effect, on_one or run))
     build = flawed(_Running, ground.state, entity.name, action.name, index, run)
     return action_fault(entity, action, f"effect {index + 1} {detail}", build, why, prove)
@@ -156,7 +160,7 @@ def null_operand_crashes_effect(ground: Ground) -> Faults:
                 raise TypeError("an operand is null")
             assign(subject, effect.target, effect.assignment, seen)
 
-    yield from _with_null_operands(ground, "crashes on null", run)
+    yield from (fault for fault, _ in _null_faults(ground, "crashes on null", run, crashes=True))
 
 
 @operator("null-operand-is-zero", "B3")
@@ -208,11 +212,7 @@ def null_operand_makes_null(ground: Ground) -> Faults:
             yield attrs.evolve(fault, equivalent="B3: what is left as it is when an operand is null is that null operand") if same else fault
 
 
-def _with_null_operands(ground: Ground, detail: str, run: Runner) -> Iterator[Fault]:
-    return (fault for fault, _ in _null_faults(ground, detail, run))
-
-
-def _null_faults(ground: Ground, detail: str, run: Runner) -> Iterator[tuple[Fault, Where]]:
+def _null_faults(ground: Ground, detail: str, run: Runner, *, crashes: bool = False) -> Iterator[tuple[Fault, Where]]:
     for where in each_effect(ground):
         entity, action, index, effect = where
         field = target_field(ground, entity, effect)[1]
@@ -226,7 +226,8 @@ def _null_faults(ground: Ground, detail: str, run: Runner) -> Iterator[tuple[Fau
         if nullable:
             known = never_null(action, index)
             proven = all(is_own and each.name in known for is_own, each in nullable)
-            yield _running(ground, where, detail, run, NEVER_NULL.format(f"this.{nullable[0][1].name}") if proven else ""), where
+            why = NEVER_NULL.format(f"this.{nullable[0][1].name}") if proven else ""
+            yield _running(ground, where, detail, run, why, crashes=crashes), where
 
 
 def _is_null(effect: Effect, subject: Object, seen: View) -> bool:

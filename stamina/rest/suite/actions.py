@@ -6,20 +6,20 @@ one set of objects shows a whole edge. What must come back is predicted by :mod:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
 
 import attrs
 
 from stamina.errors import BenchmarkFault
-from stamina.rest import testdata, witness
-from stamina.rest.expressions import Compute, Effect, IncrementBy, OnEach, OnReference, OnThis, SetTo, Subject
-from stamina.rest.schema import EnumType, Field, ReferenceListType
+from stamina.rest import witness
+from stamina.rest.expressions import OnEach, OnReference, OnThis
+from stamina.rest.schema import EnumType
 from stamina.rest.semantics import Store, run_effects, view
-from stamina.rest.suite.kit import Kit, Kits, case, missing, target_name
+from stamina.rest.suite.kit import Kit, Kits, case, missing
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
+from stamina.rest.suite.rich import accepted, enriched, operands, subjects, with_bystanders, with_far_others
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
-from stamina.rest.suite.variants import around, extremes, products, with_items, with_null, with_reference
+from stamina.rest.suite.variants import around, extremes, products, with_items, with_null
 from stamina.rest.worlds import World
 from stamina.suite import Case, Step
 
@@ -36,7 +36,7 @@ def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
         if world is None:
             raise BenchmarkFault(f"{kit.entity.name}.{action.name} cannot be exercised, so it cannot be tested (rule B5)")
         scene = scene_of(world, actors)
-        rich = _enriched(actors, scene)
+        rich = enriched(actors, scene)
         yield _succeeds(actors, rich)
         yield _states(actors, rich)
         yield from (_condition(actors, scene, index) for index in range(len(action.conditions)))
@@ -49,12 +49,12 @@ def _case(actors: Actors, kind: str, title: str, rules: tuple[str, ...], steps: 
 
 
 def _succeeds(actors: Actors, scene: Scene) -> Case:
-    full = _with_bystanders(actors, _with_far_others(actors, scene))
+    full = with_bystanders(actors, with_far_others(actors, scene))
     stage = Stage(actors)
     stage.play(full)
     stage.look(f"what {actors.action.name} writes is written, and nothing else", everywhere=True)
     # Open fields at their extremes: what is not among the conditions does not count, a condition that was removed included.
-    for each in extremes(actors, full, lambda candidate: _accepted(actors, candidate)):
+    for each in extremes(actors, full, lambda candidate: accepted(actors, candidate)):
         stage.play(each)
     return _case(
         actors,
@@ -63,166 +63,6 @@ def _succeeds(actors: Actors, scene: Scene) -> Case:
         ("B1", "B2", "B3"),
         stage.steps,
     )
-
-
-def _accepted(actors: Actors, scene: Scene) -> bool:
-    """Whether the action may be tried in the scene, and succeeds."""
-    prediction = predict(actors, scene)
-    return prediction.refusal is None and is_legal(actors, scene, prediction)
-
-
-def _enriched(actors: Actors, scene: Scene) -> Scene:
-    """The scene with more for a wrong server to get wrong: open references set, for-each lists of two, effects that change what they write.
-
-    What would make the action fail, or a result leave its constraints, is left out.
-    """
-    for better in (*_fillings(actors, scene), *_contrasts(actors)):
-        richer = better(scene)
-        if richer is not scene and _accepted(actors, richer):
-            scene = richer
-    return scene
-
-
-Enrichment = Callable[[Scene], Scene]
-
-
-def _fillings(actors: Actors, scene: Scene) -> Iterator[Enrichment]:
-    for field in actors.kit.references:
-        yield lambda scene, field=field: _filled(actors, scene, field)  # type: ignore[misc]
-
-
-def _filled(actors: Actors, scene: Scene, field: Field) -> Scene:
-    """The scene with an object in an open reference, or two in a list."""
-    entity = actors.kit.entity.name
-    value = scene.read(entity, scene.acting, field.name)
-    if isinstance(field.type, ReferenceListType):
-        return scene if len(value) > 1 else with_items(actors, scene, field.name, 2)
-    return scene if value is not None else with_reference(actors, scene, (entity, scene.acting), field)
-
-
-def _contrasts(actors: Actors) -> Iterator[Enrichment]:
-    for effect in actors.action.effects:
-        if isinstance(effect.assignment, SetTo):
-            yield lambda scene, effect=effect, value=effect.assignment.value: _contrasted(actors, scene, effect, value)  # type: ignore[misc]
-        else:
-            yield lambda scene, effect=effect: _with_operands(actors, scene, effect)  # type: ignore[misc]
-
-
-def _contrasted(actors: Actors, scene: Scene, effect: Effect, value: object) -> Scene:
-    """The scene in which the objects that an effect sets hold something else before."""
-    entity, keys = _subjects(actors, scene, effect)
-    field = actors.kits.by_name[entity].entity.field(effect.target)
-    for key in keys:
-        scene = _different(actors, scene, (entity, key), field, value)
-    return scene
-
-
-def _with_operands(actors: Actors, scene: Scene, effect: Effect) -> Scene:
-    """The scene in which no operand of an effect is null on any object."""
-    entity, keys = _subjects(actors, scene, effect)
-    own = (actors.kit.entity.name, scene.acting)
-    for index, key in enumerate(keys):
-        for place, name in _operands(effect, own, (entity, key)):
-            if scene.read(*place, name) is None:
-                kit = actors.kits.by_name[place[0]]
-                scene = scene.changed(*place, {name: kit.value(kit.entity.field(name), index)})
-    return scene
-
-
-def _referring(actors: Actors, scene: Scene, place: tuple[str, str], field: Field) -> Scene:
-    """The scene with one new object in a reference or list of any object."""
-    target, key = actors.kits.target(field), f"{field.name[:20]}-before"
-    value = [key] if isinstance(field.type, ReferenceListType) else key
-    scene = scene.changed(target.entity.name, key, target.stored(target.full(key, 2)))
-    return scene.changed(*place, {field.name: value})
-
-
-def _subjects(actors: Actors, scene: Scene, effect: Effect) -> tuple[str, list[str]]:
-    """The entity and ids of the objects that an effect writes in a scene."""
-    entity = actors.kit.entity
-    if isinstance(effect.scope, OnThis):
-        return entity.name, [scene.acting]
-    value = scene.read(entity.name, scene.acting, effect.scope.field)
-    keys = value if isinstance(value, list) else [value] if value else []
-    return actors.kits.target(entity.field(effect.scope.field)).entity.name, keys
-
-
-def _with_far_others(actors: Actors, scene: Scene) -> Scene:
-    """The scene in which the other objects hold low and high values by turns, and references, in what the action does not mention of them.
-
-    A condition or an effect on them that was removed shows there.
-    """
-    here = (actors.kit.entity.name, scene.acting)
-    mentioned = {(entity, name) for entity, key, name in scene.pinned if (entity, key) != here}
-    for entity, objects in scene.store.items():
-        kit = actors.kits.by_name[entity]
-        ends = {field.name: testdata.ends(field) for field in kit.plain if (entity, field.name) not in mentioned}
-        # Kits reach two references from the acting object; what those objects refer to may lie further away.
-        links = [field for field in kit.references if (entity, field.name) not in mentioned and target_name(field) in actors.kits.by_name]
-        for number, key in enumerate(key for key in objects if (entity, key) != here):
-            news = {name: pair[number % 2] for name, pair in ends.items()}
-            for field in links:
-                there = [each for each in scene.store.get(target_name(field), {}) if each not in (key, scene.acting)][:1]
-                if there and not objects[key][field.name]:
-                    news[field.name] = there if testdata.is_list(field) else there[0]
-            candidate = scene.changed(entity, key, news)
-            for field in links if number == 0 else ():
-                if not candidate.read(entity, key, field.name):
-                    candidate = _referring(actors, candidate, (entity, key), field)
-            if _accepted(actors, candidate):
-                scene = candidate
-    return scene
-
-
-def _with_bystanders(actors: Actors, scene: Scene) -> Scene:
-    """The scene with a twin of the acting object, and for each entity that it reaches an object that it does not refer to."""
-    acting = actors.kit.entity.name
-    written = dict(_subjects(actors, scene, effect) for effect in actors.action.effects)
-    for entity, objects in list(scene.store.items()):
-        keys = [scene.acting] if entity == acting else [*written.get(entity, ()), *objects]
-        model = objects[keys[0]] if keys else None
-        scene = _with_first(actors, scene, entity) if model is None else scene.changed(entity, _BYSTANDER, {**model, "id": _BYSTANDER})
-        scene = _with_contrast(actors, scene, entity)
-    return scene
-
-
-def _with_contrast(actors: Actors, scene: Scene, entity: str) -> Scene:
-    """The scene in which the bystander does not hold already what an effect sets on objects of its entity."""
-    if _BYSTANDER not in scene.store.get(entity, {}):
-        return scene
-    kit, own = actors.kits.by_name[entity], actors.kit.entity
-    for effect in actors.action.effects:
-        there = own.name if isinstance(effect.scope, OnThis) else target_name(own.field(effect.scope.field))
-        if there == entity and isinstance(effect.assignment, SetTo):
-            scene = _different(actors, scene, (entity, _BYSTANDER), kit.entity.field(effect.target), effect.assignment.value)
-    return scene
-
-
-def _different(actors: Actors, scene: Scene, place: tuple[str, str], field: Field, value: object) -> Scene:
-    """The scene in which a field of an object does not hold a value."""
-    before = scene.read(*place, field.name)
-    if testdata.is_plain(field) and before == value:
-        return scene.changed(*place, {field.name: testdata.different(field, actors.kits.by_name[place[0]].number, value)})
-    return scene if testdata.is_plain(field) or before else _referring(actors, scene, place, field)
-
-
-_BYSTANDER: Final = "bystander"
-
-
-def _with_first(actors: Actors, scene: Scene, entity: str) -> Scene:
-    """The scene with an object of an entity that has none, on which each effect on objects of that entity would show, if there is one."""
-    kit, own = actors.kits.by_name[entity], actors.kit.entity
-    for effect in actors.action.effects:
-        if isinstance(effect.scope, OnThis) or target_name(own.field(effect.scope.field)) != entity:
-            continue
-        if _BYSTANDER not in scene.store[entity]:
-            scene = scene.changed(entity, _BYSTANDER, kit.stored(kit.full(_BYSTANDER, 1)))
-        field = kit.entity.field(effect.target)
-        if isinstance(effect.assignment, SetTo) and testdata.is_plain(field):
-            scene = scene.changed(entity, _BYSTANDER, {field.name: testdata.different(field, kit.number + 1, effect.assignment.value)})
-        elif isinstance(effect.assignment, SetTo):
-            scene = _referring(actors, scene, (entity, _BYSTANDER), field)
-    return scene
 
 
 def _states(actors: Actors, scene: Scene) -> Case:
@@ -367,25 +207,13 @@ def _special(actors: Actors, scene: Scene) -> Iterator[Case]:
 
 def _null_operands(actors: Actors, scene: Scene) -> Iterator[Scene]:
     for effect in actors.action.effects:
-        entity, keys = _subjects(actors, scene, effect)
+        entity, keys = subjects(actors, scene, effect)
         own = (actors.kit.entity.name, scene.acting)
         other = (entity, keys[0]) if keys else None
-        for place, name in dict.fromkeys(_operands(effect, own, other)):
+        for place, name in dict.fromkeys(operands(effect, own, other)):
             empty = with_null(actors, scene, place, name)
             if empty is not None:
                 yield empty
-
-
-def _operands(effect: Effect, own: tuple[str, str], other: tuple[str, str] | None) -> Iterator[tuple[tuple[str, str], str]]:
-    """Where the operands of an increment or arithmetic lie, and their fields."""
-    match effect.assignment:
-        case IncrementBy() if other is not None:
-            yield other, effect.target
-        case Compute(value):
-            for ref in (value.left, value.right):
-                place = own if ref.subject is Subject.THIS else other
-                if place is not None:
-                    yield place, ref.field
 
 
 def _nobody(actors: Actors, scene: Scene) -> Iterator[Scene]:
@@ -406,12 +234,12 @@ def _own(actors: Actors, rich: Scene) -> Iterator[Scene]:
         label = f"{name} leads back to the acting object"
         world = witness.own_reference(state, entity, action, name)
         if world is not None:
-            yield attrs.evolve(_enriched(actors, scene_of(world, actors, f"o{number}-")), label=label)
+            yield attrs.evolve(enriched(actors, scene_of(world, actors, f"o{number}-")), label=label)
         elif actors.kits.target(entity.field(name)) is actors.kit:
             before = rich.read(entity.name, rich.acting, name)
             value = [*before, rich.acting] if isinstance(before, list) else rich.acting
             scenes = (rich.changed(entity.name, rich.acting, {name: value, action.enum_field: each}, label) for each in action.from_values)
-            yield from [_enriched(actors, scene) for scene in scenes if _accepted(actors, scene)][:1]
+            yield from [enriched(actors, scene) for scene in scenes if accepted(actors, scene)][:1]
 
 
 def _scenes(actors: Actors, world: World | None, prefix: str, label: str) -> Iterator[Scene]:

@@ -1,0 +1,186 @@
+"""Scenes with more in them for a wrong server to get wrong: set references, effects that change what they write, and objects that nothing must happen to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from stamina.rest import testdata
+from stamina.rest.expressions import Compute, Effect, IncrementBy, OnThis, SetTo, Subject
+from stamina.rest.schema import Field, ReferenceListType
+from stamina.rest.suite.kit import target_name
+from stamina.rest.suite.stage import Actors, Scene, is_legal, predict
+from stamina.rest.suite.variants import with_items, with_reference
+
+
+def accepted(actors: Actors, scene: Scene) -> bool:
+    """Whether the action may be tried in the scene, and succeeds."""
+    prediction = predict(actors, scene)
+    return prediction.refusal is None and is_legal(actors, scene, prediction)
+
+
+def enriched(actors: Actors, scene: Scene) -> Scene:
+    """The scene with more for a wrong server to get wrong: open references set, for-each lists of two, effects that change what they write.
+
+    What would make the action fail, or a result leave its constraints, is left out.
+    """
+    for better in (*_fillings(actors, scene), *_contrasts(actors)):
+        richer = better(scene)
+        if richer is not scene and accepted(actors, richer):
+            scene = richer
+    return scene
+
+
+Enrichment = Callable[[Scene], Scene]
+
+
+def _fillings(actors: Actors, scene: Scene) -> Iterator[Enrichment]:
+    for field in actors.kit.references:
+        yield lambda scene, field=field: _filled(actors, scene, field)  # type: ignore[misc]
+
+
+def _filled(actors: Actors, scene: Scene, field: Field) -> Scene:
+    """The scene with an object in an open reference, or two in a list."""
+    entity = actors.kit.entity.name
+    value = scene.read(entity, scene.acting, field.name)
+    if isinstance(field.type, ReferenceListType):
+        return scene if len(value) > 1 else with_items(actors, scene, field.name, 2)
+    return scene if value is not None else with_reference(actors, scene, (entity, scene.acting), field)
+
+
+def _contrasts(actors: Actors) -> Iterator[Enrichment]:
+    for effect in actors.action.effects:
+        if isinstance(effect.assignment, SetTo):
+            yield lambda scene, effect=effect, value=effect.assignment.value: _contrasted(actors, scene, effect, value)  # type: ignore[misc]
+        else:
+            yield lambda scene, effect=effect: _with_operands(actors, scene, effect)  # type: ignore[misc]
+
+
+def _contrasted(actors: Actors, scene: Scene, effect: Effect, value: object) -> Scene:
+    """The scene in which the objects that an effect sets hold something else before."""
+    entity, keys = subjects(actors, scene, effect)
+    field = actors.kits.by_name[entity].entity.field(effect.target)
+    for key in keys:
+        scene = _different(actors, scene, (entity, key), field, value)
+    return scene
+
+
+def _with_operands(actors: Actors, scene: Scene, effect: Effect) -> Scene:
+    """The scene in which no operand of an effect is null on any object."""
+    entity, keys = subjects(actors, scene, effect)
+    own = (actors.kit.entity.name, scene.acting)
+    for index, key in enumerate(keys):
+        scene = _counted(actors, scene, operands(effect, own, (entity, key)), index)
+    return scene
+
+
+def _counted(actors: Actors, scene: Scene, places: Iterable[tuple[tuple[str, str], str]], index: int = 0) -> Scene:
+    """The scene in which none of these fields is null."""
+    for place, name in places:
+        if scene.read(*place, name) is None:
+            kit = actors.kits.by_name[place[0]]
+            scene = scene.changed(*place, {name: kit.value(kit.entity.field(name), index)})
+    return scene
+
+
+def _referring(actors: Actors, scene: Scene, place: tuple[str, str], field: Field) -> Scene:
+    """The scene with one new object in a reference or list of any object."""
+    target, key = actors.kits.target(field), f"{field.name[:20]}-before"
+    value = [key] if isinstance(field.type, ReferenceListType) else key
+    scene = scene.changed(target.entity.name, key, target.stored(target.full(key, 2)))
+    return scene.changed(*place, {field.name: value})
+
+
+def subjects(actors: Actors, scene: Scene, effect: Effect) -> tuple[str, list[str]]:
+    """The entity and ids of the objects that an effect writes in a scene."""
+    entity = actors.kit.entity
+    if isinstance(effect.scope, OnThis):
+        return entity.name, [scene.acting]
+    value = scene.read(entity.name, scene.acting, effect.scope.field)
+    keys = value if isinstance(value, list) else [value] if value else []
+    return actors.kits.target(entity.field(effect.scope.field)).entity.name, keys
+
+
+def with_far_others(actors: Actors, scene: Scene) -> Scene:
+    """The scene in which the other objects hold low and high values by turns, and references, in what the action does not mention of them.
+
+    A condition or an effect on them that was removed shows there.
+    """
+    here = (actors.kit.entity.name, scene.acting)
+    mentioned = {(entity, name) for entity, key, name in scene.pinned if (entity, key) != here}
+    for entity, objects in scene.store.items():
+        kit = actors.kits.by_name[entity]
+        ends = {field.name: testdata.ends(field) for field in kit.plain if (entity, field.name) not in mentioned}
+        # Kits reach two references from the acting object; what those objects refer to may lie further away.
+        links = [field for field in kit.references if (entity, field.name) not in mentioned and target_name(field) in actors.kits.by_name]
+        for number, key in enumerate(key for key in objects if (entity, key) != here):
+            news = {name: pair[number % 2] for name, pair in ends.items()}
+            for field in links:
+                there = [each for each in scene.store.get(target_name(field), {}) if each not in (key, scene.acting)][:1]
+                if there and not objects[key][field.name]:
+                    news[field.name] = there if testdata.is_list(field) else there[0]
+            candidate = scene.changed(entity, key, news)
+            for field in links if number == 0 else ():
+                if not candidate.read(entity, key, field.name):
+                    candidate = _referring(actors, candidate, (entity, key), field)
+            if accepted(actors, candidate):
+                scene = candidate
+    return scene
+
+
+def with_bystanders(actors: Actors, scene: Scene) -> Scene:
+    """The scene with a twin of the acting object, and for each entity that it reaches an object that it does not refer to."""
+    acting = actors.kit.entity.name
+    written = dict(subjects(actors, scene, effect) for effect in actors.action.effects)
+    for entity, objects in list(scene.store.items()):
+        keys = [scene.acting] if entity == acting else [*written.get(entity, ()), *objects]
+        model = objects[keys[0]] if keys else None
+        scene = _with_first(actors, scene, entity) if model is None else scene.changed(entity, _BYSTANDER, {**model, "id": _BYSTANDER})
+        scene = _with_contrast(actors, scene, entity)
+    return scene
+
+
+def _with_contrast(actors: Actors, scene: Scene, entity: str) -> Scene:
+    """The scene in which the bystander does not hold already what an effect sets on objects of its entity, and holds the numbers that an effect reads there."""
+    if _BYSTANDER not in scene.store.get(entity, {}):
+        return scene
+    kit, own = actors.kits.by_name[entity], actors.kit.entity
+    for effect in actors.action.effects:
+        there = own.name if isinstance(effect.scope, OnThis) else target_name(own.field(effect.scope.field))
+        here = (entity, _BYSTANDER)
+        if there == entity and isinstance(effect.assignment, SetTo):
+            scene = _different(actors, scene, here, kit.entity.field(effect.target), effect.assignment.value)
+        elif there == entity:
+            scene = _counted(actors, scene, [place for place in operands(effect, (own.name, scene.acting), here) if place[0] == here])
+    return scene
+
+
+def _different(actors: Actors, scene: Scene, place: tuple[str, str], field: Field, value: object) -> Scene:
+    """The scene in which a field of an object does not hold a value."""
+    before = scene.read(*place, field.name)
+    if testdata.is_plain(field) and before == value:
+        return scene.changed(*place, {field.name: testdata.different(field, actors.kits.by_name[place[0]].number, value)})
+    return scene if testdata.is_plain(field) or before else _referring(actors, scene, place, field)
+
+
+_BYSTANDER: Final = "bystander"
+
+
+def _with_first(actors: Actors, scene: Scene, entity: str) -> Scene:
+    """The scene with an object of an entity that has none, where an effect is on objects of that entity."""
+    kit, own = actors.kits.by_name[entity], actors.kit.entity
+    if any(target_name(own.field(effect.scope.field)) == entity for effect in actors.action.effects if not isinstance(effect.scope, OnThis)):
+        return scene.changed(entity, _BYSTANDER, kit.stored(kit.full(_BYSTANDER, 1)))
+    return scene
+
+
+def operands(effect: Effect, own: tuple[str, str], other: tuple[str, str] | None) -> Iterator[tuple[tuple[str, str], str]]:
+    """Where the operands of an increment or arithmetic lie, and their fields."""
+    match effect.assignment:
+        case IncrementBy() if other is not None:
+            yield other, effect.target
+        case Compute(value):
+            for ref in (value.left, value.right):
+                place = own if ref.subject is Subject.THIS else other
+                if place is not None:
+                    yield place, ref.field
