@@ -158,7 +158,9 @@ class _Slicing:
                 return None
             fields[places[owner], name] = field
         known = frozenset(name for place, name in fields if place == "") | set(scopes)
-        compared = frozenset(name for (_, name), field in fields.items() if isinstance(field.type, IntegerType | FloatType | BooleanType | EnumType))
+        compared = frozenset(
+            name for (place, name), field in fields.items() if not place and isinstance(field.type, IntegerType | FloatType | BooleanType | EnumType)
+        )
         return _Part(
             self._entity,
             fields,

@@ -19,7 +19,7 @@ from stamina.rest.suite.kit import Kit, Kits, case, missing
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
 from stamina.rest.suite.rich import accepted, enriched, operands, subjects, with_bystanders, with_far_others
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
-from stamina.rest.suite.variants import around, extremes, products, with_items, with_null
+from stamina.rest.suite.variants import around, extremes, pairs, with_items, with_null
 from stamina.rest.worlds import World
 from stamina.suite import Case, Step
 
@@ -185,7 +185,7 @@ def _searched(actors: Actors, bad: Scene, index: int, hidden: list[Misreading]) 
         else:
             worlds.append(witness.telling(state, entity, action, index, wrong, negated(wrong)))
     for edge in edges:
-        yield from products(actors, action.conditions[index], bad, edge)
+        yield from pairs(actors, action.conditions[index], bad, edge)
     worlds += [trial.world for trial in witness.boundary(state, entity, action, index, edges)]
     for number, world in enumerate(worlds):
         yield from _scenes(actors, world, f"e{number}-", f"beside the edge of condition {index + 1}")

@@ -190,17 +190,35 @@ def _quotients(wanted: float, factor: float) -> tuple[float, ...]:
     return units / 1024, (units + 1) / 1024
 
 
-def products(actors: Actors, condition: Condition, scene: Scene, steps: int) -> Iterator[Scene]:
-    """Scenes in which a product lies exactly so many steps above the literal that it is compared with: few pairs of factors do, and moving one finds none."""
+def pairs(actors: Actors, condition: Condition, scene: Scene, steps: int) -> Iterator[Scene]:
+    """Scenes in which arithmetic comes to exactly so many steps above the literal that it is compared with, with both operands moved.
+
+    Few pairs of factors have an exact product, and few integers beside a float that other conditions hold fast: moving one operand alone finds none.
+    """
     match condition:
-        case Comparison(Arithmetic(left, ArithmeticOperator.MULTIPLY, right), _, Literal(float() | int() as value)) if left != right:
+        case Comparison(Arithmetic(left, operator, right), _, Literal(float() | int() as value)) if left != right:
             entity = actors.kit.entity
             fields = entity.field(left.field), entity.field(right.field)
-            for one, two in islice(_factors(*fields, value + steps * _step(*fields)), _PAIRS):
+            wanted = value + steps * _step(*fields)
+            found = _factors(*fields, wanted) if operator is ArithmeticOperator.MULTIPLY else _terms(*fields, operator, wanted)
+            for one, two in islice(found, _PAIRS):
                 yield _set(scene, (entity.name, scene.acting), left.field, one).changed(entity.name, scene.acting, {right.field: two})
 
 
-_PAIRS: Final = 12
+def _terms(one: Field, two: Field, operator: ArithmeticOperator, wanted: float) -> Iterator[tuple[float, float]]:
+    """Pairs of values of two fields with an exact sum or difference, spread over all that there are."""
+    scales = [1024 if isinstance(field.type, FloatType) else 1 for field in (one, two)]
+    (low, high), (least, most) = _units(one, scales[0]), _units(two, scales[1])
+    others = [Fraction(wanted) - Fraction(end, scales[1]) * (1 if operator is ArithmeticOperator.ADD else -1) for end in (least, most)]
+    low, high = max(low, math.ceil(min(others) * scales[0])), min(high, math.floor(max(others) * scales[0]))
+    for unit in dict.fromkeys(low + (high - low) * part // _PAIRS for part in range(_PAIRS + 1) if low <= high):
+        rest = Fraction(wanted) - Fraction(unit, scales[0])
+        other = (rest if operator is ArithmeticOperator.ADD else -rest) * scales[1]
+        if other.denominator == 1:
+            yield (unit if scales[0] == 1 else unit / 1024), (other.numerator if scales[1] == 1 else other.numerator / 1024)
+
+
+_PAIRS: Final = 24
 _WALKED: Final = 60_000
 """Multiples of the step on either side of zero that a factor without bounds is looked for among."""
 
