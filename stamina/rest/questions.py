@@ -45,6 +45,7 @@ class Wish:
         nulls: fields of the acting object that must be null; single references too.
         empty: reference lists of the acting object that must be empty.
         own: references and lists of the acting object that must lead back to it.
+        given: numbers of the acting object and the values that they must have.
         last: the field of the acting object that is solved for last, when all others have values; where the usual order finds nothing.
     """
 
@@ -54,6 +55,7 @@ class Wish:
     nulls: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    given: tuple[tuple[str, float], ...] = ()
     last: str | None = None
 
 

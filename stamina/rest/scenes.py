@@ -208,7 +208,9 @@ class Scene:
             spare = self._spare(field.type.target)
             choice: tuple[Json, ...] = (spare, None) if isinstance(field.type, ReferenceType) else ([spare], [])
             return Variable(place, field.name, choice, _nothing)
-        return Variable(place, field.name, self._domain(entity, place, field, rank), partial(_near, field.type, fitting(field)))
+        is_given = place is self.main and field.name in dict(self._question.wish.given)
+        near = _nothing if is_given else partial(_near, field.type, fitting(field))
+        return Variable(place, field.name, self._domain(entity, place, field, rank), near)
 
     def _domain(self, entity: str, place: Object, field: Field, rank: int) -> tuple[Json, ...]:
         question = self._question
@@ -218,6 +220,8 @@ class Scene:
             return nothing if question.wish.stage is Stage.NULL else _staged(values, question)
         if place is self.main and field.name in question.wish.nulls:
             return nothing
+        if place is self.main and field.name in dict(question.wish.given):
+            return (dict(question.wish.given)[field.name],)
         return values + nothing
 
     def _spare(self, entity: str) -> str:

@@ -43,6 +43,7 @@ __all__ = [
     "own_reference",
     "succeeding",
     "telling",
+    "with_values",
     "wrong_state",
 ]
 
@@ -99,6 +100,11 @@ def boundary(state: State, entity: Entity, action: Action, index: int, steps: It
                 trials.append(Trial(world, _expects_success(question, world)))
                 break
     return tuple(trials)
+
+
+def with_values(state: State, entity: Entity, action: Action, edge: tuple[int, int], given: tuple[tuple[str, float], ...]) -> World | None:
+    """A world on one comparison's edge as in :func:`boundary`, in which numbers of the acting object have these values."""
+    return _find(ask(state, entity, action, Wish(edge=edge, given=given)))
 
 
 def telling(state: State, entity: Entity, action: Action, index: int, wrong: Condition, opposite: Condition) -> World | None:

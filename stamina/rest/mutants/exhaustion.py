@@ -24,10 +24,12 @@ from stamina.rest.expressions import (
     Condition,
     Effect,
     FieldRef,
+    IncrementBy,
     NullCheck,
     OnEach,
     OnReference,
     OnThis,
+    SetTo,
     Subject,
 )
 from stamina.rest.mutants.narrowing import Known, Place, narrowed
@@ -65,7 +67,7 @@ def nothing_tells(state: State, entity: Entity, right: Action, wrong: Action, to
     part = slices.around(effects, conditions)
     if part is None or not all(part.conditions(each) for each in conditions):
         return ""
-    found = _by_effects(part, right, wrong, play) if effects else _by_conditions(part, right, wrong)
+    found = _by_effects(part, right, wrong, play, touched) if effects else _by_conditions(part, right, wrong)
     return "" if found else NO_VALUES
 
 
@@ -197,10 +199,13 @@ def _names(condition: Condition) -> Iterator[str]:
 
 @attrs.frozen(eq=False)
 class _Pattern:
-    """What leads somewhere and what is not null."""
+    """Which references and lists lead somewhere, and what is null."""
 
     present: frozenset[str]
     nulls: frozenset[Place]
+
+
+_Needs: TypeAlias = Callable[[_Pattern], frozenset[Place]]
 
 
 def _patterns(part: _Part) -> list[_Pattern] | None:
@@ -219,7 +224,7 @@ def _subsets(items: Iterable[Json]) -> Iterator[tuple[Json, ...]]:
     return itertools.chain.from_iterable(itertools.combinations(items, size) for size in range(len(items) + 1))
 
 
-def _by_effects(part: _Part, right: Action, wrong: Action, play: Play) -> bool:
+def _by_effects(part: _Part, right: Action, wrong: Action, play: Play, touched: Sequence[Effect]) -> bool:
     """Whether some values tell, or may do, when the conditions hold and the effects run."""
     conditions = [(each, True) for each in right.conditions if part.conditions(each)]
     rights, wrongs = ([each for each in action.effects if part.effects(each)] for action in (right, wrong))
@@ -235,7 +240,35 @@ def _by_effects(part: _Part, right: Action, wrong: Action, play: Play) -> bool:
             return True  # The faulty server crashes, as it is meant to.
         return seen.store != other.store
 
-    return _is_found(part, conditions, rights, tells)
+    def needs(pattern: _Pattern) -> frozenset[Place]:
+        active = [*_active(rights, pattern), *_active(wrongs, pattern), *touched]
+        return frozenset(place for effect in active for place in _places(effect))
+
+    return _is_found(part, conditions, rights, tells, needs)
+
+
+def _places(effect: Effect) -> Iterator[Place]:
+    """The fields that an effect reads or writes."""
+    where = "" if isinstance(effect.scope, OnThis) else effect.scope.field
+    yield where, effect.target
+    if isinstance(effect.assignment, Compute):
+        yield from ((("" if ref.subject is Subject.THIS else where), ref.field) for ref in (effect.assignment.value.left, effect.assignment.value.right))
+
+
+def _active(effects: Iterable[Effect], pattern: _Pattern) -> Iterator[Effect]:
+    """The effects that find something to write, and no null among their operands."""
+    nulls = set(pattern.nulls)
+    for effect in effects:
+        where, _ = place = next(_places(effect))
+        if where and (where not in pattern.present or ("", where) in nulls):
+            continue
+        if isinstance(effect.assignment, SetTo):
+            (nulls.add if effect.assignment.value in (None, ()) else nulls.discard)(place)
+        elif (isinstance(effect.assignment, IncrementBy) and place in nulls) or not nulls.isdisjoint(list(_places(effect))[1:]):
+            continue
+        else:
+            nulls.discard(place)
+        yield effect
 
 
 def _copied(seen: View, own: str) -> View:
@@ -261,14 +294,19 @@ def _by_conditions(part: _Part, right: Action, wrong: Action) -> bool:
     return any(_is_found(part, [*common, *added, (each, False)], [], lambda _: True) for each in rights if each not in wrongs)
 
 
-def _is_found(part: _Part, conditions: Sequence[tuple[Condition, bool]], effects: Sequence[Effect], tells: Callable[[View], bool]) -> bool:
-    """Whether values may exist for which the conditions are as wished, the effects stay inside all bounds, and something tells."""
+def _is_found(
+    part: _Part, conditions: Sequence[tuple[Condition, bool]], effects: Sequence[Effect], tells: Callable[[View], bool], needs: _Needs | None = None
+) -> bool:
+    """Whether values may exist for which the conditions are as wished, the effects stay inside all bounds, and something tells.
+
+    ``needs`` says which numbers what tells depends on; all where it is left out.
+    """
     patterns = _patterns(part)
-    return patterns is None or any(_is_found_in(part, pattern, conditions, effects, tells) for pattern in patterns)
+    return patterns is None or any(_is_found_in(part, pattern, conditions, effects, tells, needs or (lambda _: frozenset(part.fields))) for pattern in patterns)
 
 
 def _is_found_in(
-    part: _Part, pattern: _Pattern, conditions: Sequence[tuple[Condition, bool]], effects: Sequence[Effect], tells: Callable[[View], bool]
+    part: _Part, pattern: _Pattern, conditions: Sequence[tuple[Condition, bool]], effects: Sequence[Effect], tells: Callable[[View], bool], needs: _Needs
 ) -> bool:
     here = {place: field for place, field in part.fields.items() if place[0] in pattern.present or place[0] == ""}
     numbers = {place: field for place, field in here.items() if place not in pattern.nulls and isinstance(field.type, IntegerType | FloatType)}
@@ -277,13 +315,22 @@ def _is_found_in(
     box = narrowed(Known(numbers, nulls), conditions, running)
     if box is None:
         return False
-    choices = {place: [None] if place in pattern.nulls else _others(field) for place, field in here.items() if place not in numbers}
-    if math.prod([each.count for each in box.values()] + [len(each) for each in choices.values()]) > MANY:
+    needed = needs(pattern)
+    choices: dict[Place, Sequence[Json]] = {}
+    for place, field in here.items():
+        if place in box:
+            left = box[place]
+            if place in needed and left.count > MANY:
+                return True
+            choices[place] = list(left.values()) if place in needed else [next(left.values())]
+        else:
+            choices[place] = [None] if place in pattern.nulls else _others(field)
+    if math.prod(len(each) for each in choices.values()) > MANY:
         return True
-    choices |= {place: list(each.values()) for place, each in box.items()}
+    asked = [(each, wanted) for each, wanted in conditions if all(("", name) in needed or ("", name) not in box for name in _names(each))]
     for values in itertools.product(*choices.values()):
         seen = _world(part, pattern, dict(zip(choices, values, strict=True)))
-        if all(is_met(condition, seen) is wanted for condition, wanted in conditions) and tells(seen):
+        if all(is_met(condition, seen) is wanted for condition, wanted in asked) and tells(seen):
             return True
     return False
 

@@ -1,10 +1,11 @@
 """Narrows the values of numbers down to what conditions and the bounds of results leave (B2, B4, V8): intervals, passed forwards and backwards until
-nothing moves. What is cut away cannot be; what is left need not be possible.
+nothing moves, and then what all inequalities say together. What is cut away cannot be; what is left need not be possible.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -30,6 +31,7 @@ from stamina.rest.expressions import (
     SetTo,
     Subject,
 )
+from stamina.rest.mutants.linear import Linear, contradictory, linear
 from stamina.rest.schema import Field, FloatType, IntegerType
 
 Place: TypeAlias = tuple[str, str]
@@ -168,7 +170,24 @@ class _Net:
             if any(each.is_empty for each in every):
                 raise _Empty
             if not any(moved):
-                return
+                break
+        if contradictory(self._relations()):
+            raise _Empty
+
+    def _relations(self) -> Iterator[Linear]:
+        """What is linear of all this: bounds, sums and differences, and the orders."""
+        every = [*self.numbers.values(), *(each for result in self._results for each in (result.one, result.two, result.value))]
+        every += [each for one, _, two in self._orders for each in (one, two)]
+        number = {id(each): place for place, each in enumerate({id(each): each for each in every}.values())}
+        for each in {id(each): each for each in every}.values():
+            yield linear({number[id(each)]: 1}, -each.high)
+            yield linear({number[id(each)]: -1}, each.low)
+        for result in self._results:
+            if result.symbol is not ArithmeticOperator.MULTIPLY:
+                sign = 1 if result.symbol is ArithmeticOperator.ADD else -1
+                yield from _equal([(number[id(result.one)], 1), (number[id(result.two)], sign), (number[id(result.value)], -1)])
+        for one, comparator, two in self._orders:
+            yield from _ordered(number[id(one)], comparator, number[id(two)], step=1 if one.scale == two.scale == 1 else 0)
 
     def _keep_inside(self) -> None:
         """Every number that was computed last lies inside the bounds of its field (B4)."""
@@ -195,7 +214,7 @@ class _Net:
     def _compute(self, one: Interval | None, symbol: ArithmeticOperator, two: Interval | None) -> Interval | None:
         if one is None or two is None:
             return None
-        value = Interval(*_combined(symbol, one, two))
+        value = Interval(*_combined(symbol, one, two), 1 if one.scale == two.scale == 1 else 0)
         self._results.append(_Result(one, symbol, two, value))
         return value
 
@@ -213,7 +232,7 @@ def _names(side: Operand | Literal) -> Iterator[str]:
 def _constant(value: Json) -> Interval | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return Interval(Fraction(value), Fraction(value))
+    return Interval(Fraction(value), Fraction(value), 1 if isinstance(value, int) else 0)
 
 
 def _span(field: Field) -> Interval:
@@ -251,6 +270,28 @@ def _pass(result: _Result) -> bool:
             moved |= one.meet(*_quotient(value, two))
             moved |= two.meet(*_quotient(value, one))
     return moved
+
+
+def _equal(terms: Sequence[tuple[int, int]]) -> Iterator[Linear]:
+    for sign in (1, -1):
+        sums: Counter[int] = Counter()
+        for variable, factor in terms:
+            sums[variable] += sign * factor
+        yield linear(sums, 0)
+
+
+def _ordered(one: int, comparator: Comparator, two: int, *, step: int) -> Iterator[Linear]:
+    if one == two:
+        return
+    match comparator:
+        case Comparator.EQ:
+            yield from _equal([(one, 1), (two, -1)])
+        case Comparator.LE | Comparator.LT:
+            yield linear({one: 1, two: -1}, step if comparator is Comparator.LT else 0, strict=comparator is Comparator.LT and not step)
+        case Comparator.GE | Comparator.GT:
+            yield linear({one: -1, two: 1}, step if comparator is Comparator.GT else 0, strict=comparator is Comparator.GT and not step)
+        case Comparator.NE:
+            return
 
 
 def _quotient(value: Interval, factor: Interval) -> tuple[Fraction | None, Fraction | None]:

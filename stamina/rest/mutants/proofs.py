@@ -115,13 +115,21 @@ def effect_without_force(action: Action, index: int) -> str:
     """Why an effect, right as it is, never changes anything."""
     effect = action.effects[index]
     if not isinstance(effect.scope, OnThis):
-        return ""
+        return effect_of_null(action, index)
     null = [name for name in _numbers_read(effect) if name in always_null(action, index)]
     if null:
         return STAYS_NULL.format(f"this.{null[0]}")
     if isinstance(effect.assignment, SetTo) and (effect.target, effect.assignment.value) in _pinned(action, index):
         return ALREADY.format(f"this.{effect.target}")
     return ""
+
+
+def effect_of_null(action: Action, index: int) -> str:
+    """Why an effect never changes anything, on whatever object: it reads a field of the acting one that is null."""
+    effect = action.effects[index]
+    read = set(_fields(effect.assignment.value)) if isinstance(effect.assignment, Compute) else set()
+    null = read & always_null(action, index)
+    return STAYS_NULL.format(f"this.{min(null)}") if null else ""
 
 
 def unwritable(field: Field, effect: Effect, operands: tuple[Field, ...]) -> str:

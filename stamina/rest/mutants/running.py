@@ -26,7 +26,17 @@ from stamina.rest.mutants.effects import Where, each_effect, idle, read_field, t
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, OVERRULED, at_most_one, effect_without_trace, never_empty, never_null, never_refused, only_refused_at_target
+from stamina.rest.mutants.proofs import (
+    NEVER_NULL,
+    OVERRULED,
+    at_most_one,
+    effect_of_null,
+    effect_without_trace,
+    never_empty,
+    never_null,
+    never_refused,
+    only_refused_at_target,
+)
 from stamina.rest.resources import Resource
 from stamina.rest.schema import Action, Field, State
 from stamina.rest.semantics import Object, Refusal, View, assign, run_effect, run_effects, value_of, written
@@ -115,9 +125,8 @@ def effect_on_all(ground: Ground) -> Faults:
         if isinstance(where[3].assignment, Compute) and isinstance(where[3].scope, OnThis):
             continue  # Arithmetic on the acting object's own fields is another fault for other objects.
         entity, action, index, _ = where
-        yield action_fault(
-            entity, action, f"effect {index + 1} writes every {owner.name}", flawed(_Running, ground.state, entity.name, action.name, index, run)
-        )
+        build = flawed(_Running, ground.state, entity.name, action.name, index, run)
+        yield action_fault(entity, action, f"effect {index + 1} writes every {owner.name}", build, effect_of_null(action, index))
 
 
 @operator("effect-on-nobody-else", "B3")
@@ -181,7 +190,7 @@ def null_operand_is_zero(ground: Ground) -> Faults:
 
 def _adds_nothing(ground: Ground, where: Where) -> str:
     """Why 0 in the place of null leaves the target as it is: it is added to the target, or taken from it."""
-    entity, _, _, effect = where
+    entity, action, index, effect = where
     if not isinstance(effect.assignment, Compute):
         return ""
     value = effect.assignment.value
@@ -189,7 +198,8 @@ def _adds_nothing(ground: Ground, where: Where) -> str:
     other = value.right if value.left == own else value.left
     added = value.operator is ArithmeticOperator.ADD and own in (value.left, value.right)
     taken = value.operator is ArithmeticOperator.SUBTRACT and value.left == own
-    alone = own != other and not may_be_null(read_field(ground, entity, effect, own))
+    is_there = not may_be_null(read_field(ground, entity, effect, own)) or (own.subject is Subject.THIS and own.field in never_null(action, index))
+    alone = own != other and is_there
     return "B3: 0 added to the target, or taken from it, leaves it as it is, which null does too" if alone and (added or taken) else ""
 
 

@@ -157,9 +157,10 @@ def _telling(actors: Actors, good: Scene, bad: Scene, index: int) -> list[Scene]
         # Items on the other side of the edge, beside items that satisfy the condition, tell ``any`` from ``all``.
         scenes += around(actors, condition, attrs.evolve(prefixed(good, actors.kits, "g-"), label="all conditions hold"))
         choice = _fewest(actors, scenes, index)
-    if choice.hidden:
-        scenes += _searched(actors, bad, index, choice.hidden)
-        choice = _fewest(actors, scenes, index)
+    for search in (_searched, _held):
+        if choice.hidden:
+            scenes += search(actors, bad, index, choice.hidden)
+            choice = _fewest(actors, scenes, index)
     return [scenes[position] for position in choice.positions]
 
 
@@ -176,19 +177,33 @@ def _fewest(actors: Actors, scenes: list[Scene], index: int) -> Choice:
 def _searched(actors: Actors, bad: Scene, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
     """Scenes in which a condition and a misreading of it differ, looked for as a whole: moving one operand alone upset another condition."""
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
-    worlds: list[World | None] = []
-    edges: dict[int, None] = {}
-    for wrong in (each.condition for each in hidden if each.condition is not None):
-        edge = edge_of(action.conditions[index], wrong)
-        if edge is not None:
-            edges[edge] = None
-        else:
-            worlds.append(witness.telling(state, entity, action, index, wrong, negated(wrong)))
+    condition, edges = action.conditions[index], _edges(actors, index, hidden)
+    others = [each.condition for each in hidden if each.condition is not None and edge_of(condition, each.condition) is None]
+    worlds = [witness.telling(state, entity, action, index, wrong, negated(wrong)) for wrong in others]
     for edge in edges:
-        yield from pairs(actors, action.conditions[index], bad, edge)
+        for values in pairs(actors, condition, edge):
+            yield bad.changed(entity.name, bad.acting, dict(values), f"{' and '.join(name for name, _ in values)} come to the edge of condition {index + 1}")
     worlds += [trial.world for trial in witness.boundary(state, entity, action, index, edges)]
     for number, world in enumerate(worlds):
         yield from _scenes(actors, world, f"e{number}-", f"beside the edge of condition {index + 1}")
+
+
+def _held(actors: Actors, _: Scene, index: int, hidden: list[Misreading]) -> Iterator[Scene]:
+    """Scenes on the edge of arithmetic in which both operands are held fast and all others follow: the search as a whole missed the few pairs of values that
+    come to it."""
+    state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    for edge in _edges(actors, index, hidden):
+        for number, values in enumerate(pairs(actors, action.conditions[index], edge)):
+            world = witness.with_values(state, entity, action, (index, edge), values)
+            if world is not None:
+                yield from _scenes(actors, world, f"h{number}-", f"beside the edge of condition {index + 1}")
+                break
+
+
+def _edges(actors: Actors, index: int, hidden: list[Misreading]) -> list[int]:
+    """The steps above the right side at which hidden misreadings differ from the condition."""
+    edges = [edge_of(actors.action.conditions[index], each.condition) for each in hidden if each.condition is not None]
+    return [edge for edge in dict.fromkeys(edges) if edge is not None]
 
 
 def _special(actors: Actors, scene: Scene) -> Iterator[Case]:

@@ -190,8 +190,8 @@ def _quotients(wanted: float, factor: float) -> tuple[float, ...]:
     return units / 1024, (units + 1) / 1024
 
 
-def pairs(actors: Actors, condition: Condition, scene: Scene, steps: int) -> Iterator[Scene]:
-    """Scenes in which arithmetic comes to exactly so many steps above the literal that it is compared with, with both operands moved.
+def pairs(actors: Actors, condition: Condition, steps: int) -> Iterator[tuple[tuple[str, float], ...]]:
+    """Values of the two operands with which arithmetic comes to exactly so many steps above the literal that it is compared with.
 
     Few pairs of factors have an exact product, and few integers beside a float that other conditions hold fast: moving one operand alone finds none.
     """
@@ -202,7 +202,7 @@ def pairs(actors: Actors, condition: Condition, scene: Scene, steps: int) -> Ite
             wanted = value + steps * _step(*fields)
             found = _factors(*fields, wanted) if operator is ArithmeticOperator.MULTIPLY else _terms(*fields, operator, wanted)
             for one, two in islice(found, _PAIRS):
-                yield _set(scene, (entity.name, scene.acting), left.field, one).changed(entity.name, scene.acting, {right.field: two})
+                yield (left.field, one), (right.field, two)
 
 
 def _terms(one: Field, two: Field, operator: ArithmeticOperator, wanted: float) -> Iterator[tuple[float, float]]:
