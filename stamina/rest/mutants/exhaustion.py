@@ -64,11 +64,12 @@ def nothing_tells(state: State, entity: Entity, right: Action, wrong: Action, to
     if bool(effects) is bool(conditions):
         return ""
     slices = _Slicing(state, entity, right, wrong)
-    part = slices.around(effects, conditions)
-    if part is None or not all(part.conditions(each) for each in conditions):
-        return ""
-    found = _by_effects(part, right, wrong, play, touched) if effects else _by_conditions(part, right, wrong)
-    return "" if found else NO_VALUES
+    for part in (slices.around(effects, conditions), slices.around(effects, conditions, widely=True)):
+        if part is None or not all(part.conditions(each) for each in conditions):
+            return ""
+        if not (_by_effects(part, right, wrong, play, touched) if effects else _by_conditions(part, right, wrong)):
+            return NO_VALUES
+    return ""
 
 
 def _differing(right: tuple[Effect, ...], wrong: tuple[Effect, ...]) -> tuple[Effect, ...]:
@@ -110,18 +111,29 @@ class _Slicing:
         self._action = right
         self._effects = tuple(dict.fromkeys((*right.effects, *wrong.effects)))
 
-    def around(self, effects: Sequence[Effect], conditions: Sequence[Condition]) -> _Part | None:
-        """What these effects and conditions concern; None where that cannot be gone through."""
+    def around(self, effects: Sequence[Effect], conditions: Sequence[Condition], *, widely: bool = False) -> _Part | None:
+        """What these effects and conditions concern; None where that cannot be gone through.
+
+        Looked at ``widely``, other conditions are part of it that connect their numbers with more: more values, of which fewer are possible.
+        """
         if not all(_is_plain(each) for each in conditions):
             return None
         names = {(self._entity.name, name) for each in conditions for name in _names(each)}
         names |= {place for effect in effects for place in self._touched(effect)}
         while True:
             more = names | {place for effect in self._effects for place in self._touched(effect) if not names.isdisjoint(self._touched(effect))}
+            if widely:
+                more |= {place for places in map(self._numbers, self._action.conditions) for place in places if not names.isdisjoint(places)}
             if more == names:
                 break
             names = more
         return self._part(names)
+
+    def _numbers(self, condition: Condition) -> set[tuple[str, str]]:
+        """The fields of a condition that is about numbers alone, by entity."""
+        names = list(_names(condition)) if _is_plain(condition) else []
+        numeric = all(isinstance(self._entity.field(name).type, IntegerType | FloatType) for name in names)
+        return {(self._entity.name, name) for name in names} if numeric else set()
 
     def _touched(self, effect: Effect) -> set[tuple[str, str]]:
         """The fields that an effect reads or writes, by entity, and its reference or list."""

@@ -32,6 +32,7 @@ from stamina.rest.expressions import (
     Operand,
     Quantified,
     Quantifier,
+    Scope,
     SetTo,
     Subject,
     Sum,
@@ -44,6 +45,7 @@ NOWHERE: Final = "B2, B3: the conditions hold only when {} is null, so the effec
 OVERRULED: Final = "B3: the transition comes last and overrules what an effect writes into its enum field"
 OVERWRITTEN: Final = "B3: effect {} overwrites it before anything reads it"
 STAYS_NULL: Final = "B3: {} is null whenever the effect is reached, so the effect leaves its target as it is"
+DONE_ANYWAY: Final = "B3: effect {} has set it on the acting object already"
 ALREADY: Final = "B2, B3: the conditions hold only when {} has this value already"
 NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
 AT_TARGET: Final = "B1: the action is refused only where its enum field stands at the target already, if anywhere"
@@ -130,6 +132,18 @@ def effect_of_null(action: Action, index: int) -> str:
     read = set(_fields(effect.assignment.value)) if isinstance(effect.assignment, Compute) else set()
     null = read & always_null(action, index)
     return STAYS_NULL.format(f"this.{min(null)}") if null else ""
+
+
+def done_anyway(action: Action, index: int) -> str:
+    """Why it does not show on the acting object whether an effect through a reference or list takes place there: another effect on it makes up for that."""
+    effect = action.effects[index]
+    for number, earlier in reversed(list(enumerate(action.effects[:index], 1))):
+        if earlier.target == effect.target:
+            same = isinstance(earlier.scope, OnThis) and isinstance(effect.assignment, SetTo) and earlier.assignment == effect.assignment
+            if same:
+                return DONE_ANYWAY.format(number)
+            break
+    return _overwritten(action, index, OnThis())
 
 
 def unwritable(field: Field, effect: Effect, operands: tuple[Field, ...]) -> str:
@@ -282,11 +296,11 @@ def _pinned(action: Action, index: int) -> frozenset[tuple[str, object]]:
     return frozenset(values.items())
 
 
-def _overwritten(action: Action, index: int) -> str:
-    """A later effect of the same scope sets the same field, and none in between reads it or moves the objects that are written."""
+def _overwritten(action: Action, index: int, scope: Scope | None = None) -> str:
+    """A later effect of the same scope, or of the given one, sets the same field, and none in between reads it or moves the objects that are written."""
     effect = action.effects[index]
     for number, later in enumerate(action.effects[index + 1 :], index + 2):
-        if later.target == effect.target and later.scope == effect.scope and _always_writes(action, later, number - 1):
+        if later.target == effect.target and later.scope == (scope or effect.scope) and _always_writes(action, later, number - 1):
             return OVERWRITTEN.format(number)
         if _may_read(later, effect) or (isinstance(effect.scope, OnReference | OnEach) and later.target == effect.scope.field):
             return ""

@@ -30,6 +30,7 @@ from stamina.rest.mutants.proofs import (
     NEVER_NULL,
     OVERRULED,
     at_most_one,
+    done_anyway,
     effect_of_null,
     effect_without_trace,
     never_empty,
@@ -153,9 +154,9 @@ def self_reference_is_a_copy(ground: Ground) -> Faults:
                 assign(subject, effect.target, effect.assignment, seen)
 
     for where in each_effect(ground):
-        entity, _, _, effect = where
+        entity, action, index, effect = where
         if not isinstance(effect.scope, OnThis) and target_field(ground, entity, effect)[0] is entity:
-            why = OVERRULED if effect.target == where[1].enum_field else idle(ground, where)
+            why = OVERRULED if effect.target == action.enum_field else idle(ground, where) or done_anyway(action, index)
             yield _running(ground, where, "is lost when it leads back", run, why)
 
 
@@ -214,9 +215,10 @@ def null_operand_makes_null(ground: Ground) -> Faults:
             else:
                 assign(subject, effect.target, effect.assignment, seen)
 
-    for fault, (entity, _, _, effect) in _null_faults(ground, "stores null for null", run):
+    for fault, (entity, action, index, effect) in _null_faults(ground, "stores null for null", run):
         if isinstance(effect.assignment, Compute):
             nullable = [ref for ref in (effect.assignment.value.left, effect.assignment.value.right) if may_be_null(read_field(ground, entity, effect, ref))]
+            nullable = [ref for ref in nullable if ref.subject is Subject.OTHER or ref.field not in never_null(action, index)]
             own = Subject.THIS if isinstance(effect.scope, OnThis) else Subject.OTHER
             same = all(ref.field == effect.target and ref.subject is own for ref in nullable)
             yield attrs.evolve(fault, equivalent="B3: what is left as it is when an operand is null is that null operand") if same else fault
