@@ -21,6 +21,7 @@ from stamina.rest.mutants.acting import Acting, action_fault, altered, each_acti
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Faults, Ground, operator
+from stamina.rest.mutants.proofs import effect_without_trace
 from stamina.rest.schema import Action
 from stamina.rest.semantics import View, assign, run_effects, written
 
@@ -32,7 +33,8 @@ def effects_from_snapshot(ground: Ground) -> Faults:
         if _reads_what_was_written(action):
             build = flawed(_Snapshot, ground.state, entity.name, action.name)
             prove = partial(nothing_tells, ground.state, entity, action, action, _reading(action), _from_snapshot)
-            yield action_fault(entity, action, "effects read what was before", build, prove=prove)
+            traces = [effect_without_trace(action, action.effects.index(each)) for each in _reading(action)]
+            yield action_fault(entity, action, "effects read what was before", build, traces[0] if all(traces) else "", prove)
 
 
 class _Snapshot(Acting):

@@ -46,6 +46,7 @@ OVERRULED: Final = "B3: the transition comes last and overrules what an effect w
 OVERWRITTEN: Final = "B3: effect {} overwrites it before anything reads it"
 STAYS_NULL: Final = "B3: {} is null whenever the effect is reached, so the effect leaves its target as it is"
 DONE_ANYWAY: Final = "B3: effect {} has set it on the acting object already"
+CANCEL: Final = "B3: the increments add up to nothing"
 ALREADY: Final = "B2, B3: the conditions hold only when {} has this value already"
 NEVER_EMPTY: Final = "B2: condition {} does not hold when {} is empty"
 AT_TARGET: Final = "B1: the action is refused only where its enum field stands at the target already, if anywhere"
@@ -144,6 +145,16 @@ def done_anyway(action: Action, index: int) -> str:
                 return DONE_ANYWAY.format(number)
             break
     return _overwritten(action, index, OnThis())
+
+
+def effects_cancel(action: Action) -> str:
+    """Why it never shows whether all effects take place or none: they are increments that add up to nothing."""
+    sums: Counter[str] = Counter()
+    for effect in action.effects:
+        if not isinstance(effect.scope, OnThis) or not isinstance(effect.assignment, IncrementBy):
+            return ""
+        sums[effect.target] += effect.assignment.amount  # type: ignore[assignment]  # floats too
+    return "" if any(sums.values()) else CANCEL
 
 
 def unwritable(field: Field, effect: Effect, operands: tuple[Field, ...]) -> str:
@@ -297,14 +308,39 @@ def _pinned(action: Action, index: int) -> frozenset[tuple[str, object]]:
 
 
 def _overwritten(action: Action, index: int, scope: Scope | None = None) -> str:
-    """A later effect of the same scope, or of the given one, sets the same field, and none in between reads it or moves the objects that are written."""
+    """A later effect of the same scope, or of the given one, sets the same field, and what those in between make of it is overwritten too."""
     effect = action.effects[index]
+    scope, stale = scope or effect.scope, {effect.target}
     for number, later in enumerate(action.effects[index + 1 :], index + 2):
-        if later.target == effect.target and later.scope == (scope or effect.scope) and _always_writes(action, later, number - 1):
-            return OVERWRITTEN.format(number)
-        if _may_read(later, effect) or (isinstance(effect.scope, OnReference | OnEach) and later.target == effect.scope.field):
+        if later.scope == scope and later.target in stale and _always_writes(action, later, number - 1) and stale.isdisjoint(_read_there(later)):
+            stale.discard(later.target)
+            if not stale:
+                return OVERWRITTEN.format(number)
+        elif later.scope == scope and stale.isdisjoint(_read_elsewhere(later)):
+            stale |= set() if stale.isdisjoint(_read_there(later)) else {later.target}
+        elif any(_may_read(later, attrs.evolve(effect, target=name)) for name in stale):
+            return ""
+        if isinstance(scope, OnReference | OnEach) and later.target == scope.field:
             return ""
     return ""
+
+
+def _read_there(effect: Effect) -> Iterator[str]:
+    """The fields that an effect reads of the objects that it writes."""
+    own = Subject.THIS if isinstance(effect.scope, OnThis) else Subject.OTHER
+    if isinstance(effect.assignment, IncrementBy):
+        yield effect.target
+    if isinstance(effect.assignment, Compute):
+        yield from (ref.field for ref in (effect.assignment.value.left, effect.assignment.value.right) if ref.subject is own)
+
+
+def _read_elsewhere(effect: Effect) -> Iterator[str]:
+    """The fields that an effect on other objects reads of the acting one."""
+    if isinstance(effect.scope, OnThis):
+        return
+    yield effect.scope.field
+    if isinstance(effect.assignment, Compute):
+        yield from _fields(effect.assignment.value)
 
 
 def _always_writes(action: Action, later: Effect, index: int) -> bool:

@@ -33,6 +33,7 @@ from stamina.rest.mutants.proofs import (
     done_anyway,
     effect_of_null,
     effect_without_trace,
+    effects_cancel,
     never_empty,
     never_null,
     never_refused,
@@ -312,7 +313,7 @@ def transition_on_refusal(ground: Ground) -> Faults:
 def _refused_acts(ground: Ground, kind: type[Acting], detail: str, applies: Callable[[Action], bool]) -> Iterator[Fault]:
     for entity, action in each_action(ground):
         if applies(action):
-            why = only_refused_at_target(entity, action) if kind is _TransitionOnRefusal else never_refused(entity, action)
+            why = only_refused_at_target(entity, action) if kind is _TransitionOnRefusal else never_refused(entity, action) or effects_cancel(action)
             yield action_fault(entity, action, detail, flawed(kind, ground.state, entity.name, action.name), why)
 
 

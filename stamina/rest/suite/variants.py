@@ -38,6 +38,9 @@ Place: TypeAlias = tuple[str, str]
 MAX_ITEMS: Final = 17
 """The longest list that a scene holds."""
 
+_MORE_ITEMS: Final = 3
+"""More than a condition on the length of a list allows that allows no more than some."""
+
 _STEPS: Final = (-1, 0, 1)
 
 
@@ -275,7 +278,7 @@ def _around_items(actors: Actors, scene: Scene, condition: Quantified) -> Iterat
 
 
 def extremes(actors: Actors, scene: Scene, accepts: Callable[[Scene], bool]) -> Iterator[Scene]:
-    """Accepted scenes in which as many fields of the acting object as possible hold nulls, and the lowest and the highest value by turns.
+    """Accepted scenes in which as many fields of the acting object as possible hold nulls, and the lowest and the highest value by turns; lists hold many.
 
     The open fields move together; those that the action's world pinned follow one by one, as far as the action still succeeds.
     """
@@ -283,6 +286,7 @@ def extremes(actors: Actors, scene: Scene, accepts: Callable[[Scene], bool]) -> 
     ends = {field.name: testdata.ends(field) for field in actors.kit.plain if field.name != actors.action.enum_field}
     nulls = {field.name: testdata.no_value(field) for field in actors.kit.entity.fields if testdata.takes_null(field) or testdata.is_list(field)}
     nulls.pop(actors.action.enum_field, None)
+    lists = [field for field in actors.kit.entity.fields if testdata.is_list(field)]
     kinds = (
         ("nothing", nulls),
         ("low and high values by turns", {name: pair[number % 2] for number, (name, pair) in enumerate(ends.items())}),
@@ -295,5 +299,9 @@ def extremes(actors: Actors, scene: Scene, accepts: Callable[[Scene], bool]) -> 
             candidate = moved.changed(entity, scene.acting, news)
             if news and accepts(candidate):
                 moved = candidate
+        for field in lists if values is kinds[-1][1] else ():
+            longer = attrs.evolve(with_items(actors, moved, field.name, _MORE_ITEMS), label=moved.label)
+            if len(moved.read(entity, scene.acting, field.name)) < _MORE_ITEMS and accepts(longer):
+                moved = longer
         if moved.store is not scene.store:
             yield moved

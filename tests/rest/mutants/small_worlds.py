@@ -22,7 +22,7 @@ from stamina.rest.expressions import (
     Subject,
 )
 from stamina.rest.schema import Action, Entity, EnumType, Field, IntegerType, ReferenceListType, ReferenceType, State
-from stamina.rest.semantics import Refusal, Store, View, perform, refusal, reference_targets
+from stamina.rest.semantics import Refusal, Store, View, perform, reference_targets, refusal
 
 LOW, HIGH = -1, 2
 NUMBER = IntegerType(LOW, HIGH)

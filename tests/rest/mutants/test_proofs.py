@@ -255,3 +255,86 @@ def test_other_conditions_may_keep_two_sides_apart_and_lists_short() -> None:
     assert proofs.at_most_one(action, "all")
     assert proofs.at_most_one(action, "others") == ""
     assert proofs.at_most_one(acting(conditions=(Comparison(Count("all"), Comparator.NE, Literal(2)),)), "all") == ""
+
+
+HALF = Effect("c", IncrementBy(2), OnReference("next"))
+OVERWRITTEN_IN_STEPS = {
+    "an increment in between": acting(Effect("b", SetTo(1)), Effect("b", IncrementBy(2)), Effect("b", SetTo(9))),
+    "another field that is overwritten too": acting(
+        Effect("b", SetTo(1)), Effect("c", SUM_OF_A_AND_B), Effect("c", SetTo(1)), Effect("b", SetTo(9)), conditions=(A_IS_SET,)
+    ),
+    "the same through a reference": acting(*(Effect("b", each, OnReference("next")) for each in (SetTo(1), IncrementBy(1), SetTo(2)))),
+}
+NOT_OVERWRITTEN = {
+    "what a field keeps that is not overwritten": acting(Effect("b", SetTo(1)), Effect("c", SUM_OF_A_AND_B), Effect("b", SetTo(9)), conditions=(A_IS_SET,)),
+    "what is read by what overwrites": acting(Effect("c", SetTo(1)), Effect("c", Compute(Arithmetic(FieldRef("a"), ArithmeticOperator.ADD, FieldRef("c"))))),
+    "what another object may have read": acting(Effect("c", SetTo(1)), HALF, Effect("c", SetTo(5))),
+}
+
+
+@pytest.mark.parametrize("action", OVERWRITTEN_IN_STEPS.values(), ids=OVERWRITTEN_IN_STEPS)
+def test_what_is_overwritten_in_steps_leaves_no_trace(action: Action) -> None:
+    assert proofs.effect_without_trace(action, 0)
+    assert same(action, attrs.evolve(action, effects=action.effects[1:]))
+
+
+@pytest.mark.parametrize("action", NOT_OVERWRITTEN.values(), ids=NOT_OVERWRITTEN)
+def test_what_is_read_on_the_way_leaves_one(action: Action) -> None:
+    assert proofs.effect_without_trace(action, 0) == ""
+
+
+@pytest.mark.parametrize("action", list(NOT_OVERWRITTEN.values())[:2], ids=list(NOT_OVERWRITTEN)[:2])
+def test_the_trace_of_what_is_read_on_the_way_shows(action: Action) -> None:
+    assert not same(action, attrs.evolve(action, effects=action.effects[1:]))
+
+
+CLEARS = Effect("a", SetTo(None), OnReference("next"))
+
+
+@pytest.mark.parametrize(
+    ("effects", "index", "done"),
+    [
+        ((Effect("a", SetTo(None)), CLEARS), 1, True),
+        ((CLEARS, Effect("a", SetTo(5))), 0, True),
+        ((CLEARS, Effect("b", SetTo(5))), 0, False),
+        ((Effect("a", SetTo(5)), CLEARS), 1, False),
+        ((Effect("a", SetTo(None)), Effect("a", SetTo(4), OnEach("all")), CLEARS), 2, False),
+        ((CLEARS, Effect("c", SUM_OF_A_AND_B), Effect("a", SetTo(5))), 0, False),
+    ],
+)
+def test_an_own_effect_makes_up_for_one_that_is_lost_where_a_reference_leads_back(effects: tuple[Effect, ...], index: int, *, done: bool) -> None:
+    """In the small worlds, the mutant leaves an effect out exactly where ``next`` is the acting object."""
+    action = acting(*effects)
+    assert bool(proofs.done_anyway(action, index)) is done
+    leads_back = [store for _, store in outcomes(action) if store["Thing"]["x"]["next"] == "x"]  # type: ignore[index]
+    without = attrs.evolve(action, effects=(*effects[:index], *effects[index + 1 :]))
+    others = [store for _, store in outcomes(without) if store["Thing"]["x"]["next"] == "x"]  # type: ignore[index]
+    assert (leads_back == others) is done
+
+
+@pytest.mark.parametrize(
+    ("effects", "cancel"),
+    [
+        ((Effect("a", IncrementBy(-2)), Effect("a", IncrementBy(2))), True),
+        ((Effect("a", IncrementBy(-2)), Effect("b", IncrementBy(2))), False),
+        ((Effect("a", IncrementBy(-2)), Effect("a", IncrementBy(2)), Effect("a", IncrementBy(1))), False),
+        ((Effect("a", IncrementBy(-2)), Effect("a", SetTo(3)), Effect("a", IncrementBy(2))), False),
+        ((Effect("a", IncrementBy(-2)), Effect("a", IncrementBy(2), OnReference("next"))), False),
+    ],
+)
+def test_increments_that_add_up_to_nothing_change_nothing(effects: tuple[Effect, ...], *, cancel: bool) -> None:
+    assert bool(proofs.effects_cancel(acting(*effects))) is cancel
+    assert same(acting(*effects), acting()) is cancel
+
+
+def test_arithmetic_with_a_field_that_is_null_writes_nothing_on_any_object() -> None:
+    on_others = Effect("c", SUM_OF_A_AND_B, OnReference("next"))
+    action = acting(on_others, conditions=(A_IS_NULL,))
+    assert proofs.effect_of_null(action, 0)
+    assert proofs.effect_without_force(action, 0)
+    assert same(action, attrs.evolve(action, effects=()))
+    filled = acting(Effect("a", SetTo(1)), on_others, conditions=(A_IS_NULL,))
+    assert proofs.effect_of_null(filled, 1) == ""
+    assert not same(filled, attrs.evolve(filled, effects=filled.effects[:1]))
+    assert proofs.effect_of_null(acting(on_others), 0) == ""
+    assert proofs.effect_of_null(acting(Effect("a", IncrementBy(1), OnReference("next")), conditions=(A_IS_NULL,)), 0) == "", "the other object's field"
