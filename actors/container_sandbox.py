@@ -40,6 +40,9 @@ NOT_STARTED: Final = 127
 WATCH_SECONDS: Final = 2.0
 """How often the disks are looked at while anything runs."""
 
+MEASURE_SECONDS: Final = 10.0
+"""How long the engine may take to say how much was worked."""
+
 MOST_INODES: Final = 1_000_000
 """Files and folders that one agent may make."""
 
@@ -241,11 +244,10 @@ class ContainerSandbox(Sandbox):
             running.expired = running.expired or clock
 
     async def _processor_seconds(self) -> float | None:
-        """Of all that ran in the container; None when the engine does not say."""
-        try:
+        """Of all that ran in the container; None when the engine does not say, or not soon: meanwhile nobody hears of the command's end."""
+        with trio.move_on_after(MEASURE_SECONDS), contextlib.suppress(SandboxFault):
             return await self.body.engine.processor_seconds(self.body.name)
-        except SandboxFault:
-            return None
+        return None
 
     async def _begin_watch(self) -> None:
         """Nothing runs yet. Once in a container's life, and when it may be over its limit, what is there is counted."""
