@@ -1,6 +1,6 @@
 """Checks documents of `stamina trajectories` with the models of the package `harbor` (Python 3.12 or newer; not among our requirements).
 
-pip install harbor && python scripts/atif_check.py RUN/atif/*.json
+pip install pydantic && pip install --no-deps harbor && python scripts/atif_check.py RUN/atif/*.json runs/harnesses/transcripts/*.json
 """
 
 from __future__ import annotations

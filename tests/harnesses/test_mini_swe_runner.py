@@ -154,7 +154,7 @@ def test_a_killed_turn_goes_on_where_it_was(python: Path, tmp_path: Path) -> Non
             assert process.stdin is not None
             process.stdin.write(b"THE PROMPT")
             process.stdin.close()
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + 600
             while not mark.exists():
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
