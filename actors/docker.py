@@ -279,6 +279,11 @@ class Engine:
         listed = await self._do("list networks", lambda: self._docker.networks.list(filters={"label": label}), again=True)
         return [Found(each["Id"], each["Name"], each.get("Labels") or {}) for each in listed]
 
+    async def volumes(self) -> list[str]:
+        """The names of all volumes, whosever they are: containers of ours have none."""
+        listed = await self._do("list volumes", self._docker.volumes.list, again=True)
+        return [str(each["Name"]) for each in listed.get("Volumes") or ()]
+
     async def create_network(self, config: Mapping[str, Any]) -> str:
         """Make a network; its id."""
         made = await self._do(f"create network {config['Name']}", lambda: self._docker.networks.create(dict(config)))

@@ -24,7 +24,7 @@ import trio
 from actors.container_sandbox import ContainerSandbox
 from actors.containers import Containers, containers
 from actors.docker import connect, engine_host
-from actors.ownership import OWNER
+from actors.ownership import SWEEP
 from actors.sandbox import CallLimits, Server, ServerLimits
 from harnesses.harness import Command
 from scenario_store.folder import LiveFolder
@@ -104,7 +104,7 @@ async def overhead(made: Containers, root: Path, count: int, turns: int, pause: 
         nursery.cancel_scope.cancel()
     used = sum(process.cpu_times()[:2]) - cpu
     milliseconds = sorted(1000 * seconds for seconds in spent.turns)
-    print(f"{count} containers at once, {turns} turns each, agents of {pause:g} s")
+    print(f"{count} containers at once, {turns} turns each, agents of {pause:g} s; load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors")
     print(f"  overhead of a turn: median {statistics.median(milliseconds):.0f} ms, p95 {milliseconds[int(len(milliseconds) * 0.95)]:.0f} ms")
     print(f"  start of a container: median {statistics.median(spent.starts):.2f} s; removal: median {statistics.median(spent.ends):.2f} s")
     print(f"  our own process: {1000 * used / len(milliseconds):.0f} ms CPU a turn; {(peak - memory) / count / MIB:.2f} MiB a container at most")
@@ -113,7 +113,7 @@ async def overhead(made: Containers, root: Path, count: int, turns: int, pause: 
 async def cycles(made: Containers, root: Path, count: int) -> None:
     """Make, use and remove containers, eight at a time; count what is left."""
     process, limit, spent = psutil.Process(), trio.CapacityLimiter(8), Spent()
-    files = process.num_fds()
+    files, volumes = process.num_fds(), set(await made.engine.volumes())
 
     async def cycle() -> None:
         async with limit, timed(made, root, spent) as sandbox:
@@ -124,8 +124,10 @@ async def cycles(made: Containers, root: Path, count: int) -> None:
         for _ in range(count):
             nursery.start_soon(cycle)
     seconds = time.perf_counter() - begun
-    left = len(await made.engine.containers(OWNER))
-    print(f"{count} create-run-remove cycles in {seconds:.1f} s: {left} containers, {max(0, process.num_fds() - files)} connections of ours still open")
+    left = len(await made.engine.containers(f"{SWEEP}={made.network.sweep}"))
+    more = len(set(await made.engine.volumes()) - volumes)
+    still = max(0, process.num_fds() - files)
+    print(f"{count} create-run-remove cycles in {seconds:.1f} s: {left} containers and {more} volumes left, {still} connections of ours still open")
 
 
 async def main(arguments: argparse.Namespace) -> None:
@@ -134,9 +136,11 @@ async def main(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with containers(engine_host("docker", os.environ), config, ["reference"], os.environ) as made:
             await cycles(made, Path(folder), arguments.cycles)
-            await overhead(made, Path(folder), arguments.containers, arguments.turns, arguments.pause)
+            for _ in range(arguments.repeat):
+                await overhead(made, Path(folder), arguments.containers, arguments.turns, arguments.pause)
+            label = f"{SWEEP}={made.network.sweep}"
         async with connect(engine_host("docker", os.environ)) as engine:
-            print(f"at the end: {len(await engine.containers(OWNER))} containers, {len(await engine.networks(OWNER))} networks of ours")
+            print(f"at the end: {len(await engine.containers(label))} containers, {len(await engine.networks(label))} networks of ours")
 
 
 if __name__ == "__main__":
@@ -144,6 +148,7 @@ if __name__ == "__main__":
     parser.add_argument("--containers", type=int, default=20)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--cycles", type=int, default=40)
+    parser.add_argument("--repeat", type=int, default=1, help="of the turns: the machine may be busy")
     parser.add_argument("--pause", type=float, default=5.0, help="seconds that the agent of a turn takes")
     try:
         trio.run(main, parser.parse_args())

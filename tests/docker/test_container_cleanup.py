@@ -28,27 +28,39 @@ CYCLES = 40
 
 
 async def test_forty_containers_leave_nothing(lab: Lab) -> None:
-    """No container, network, volume, process or open file; eight at a time."""
+    """No container, network, volume, process, open file, or file of the engine's; eight at a time."""
     ours = psutil.Process()
     files, children = ours.num_fds(), len(ours.children(recursive=True))
-
-    async def cycle() -> None:
-        async with lab.open(made) as sandbox:
-            assert (await lab.bash(sandbox, "echo x >y; setsid sleep 100 & cat y")).out == "x\n"
+    ids: list[str] = []
 
     async def cycles(count: int) -> None:
         for _ in range(count):
-            await cycle()
+            async with lab.open(made) as sandbox:
+                ids.append((await lab.bash(sandbox, "echo x >y; setsid sleep 100 & cat /etc/hostname")).out.strip())
 
     async with lab.containers() as made:
+        before = await made.engine.volumes()
+        root = made.prepared.about.root
         async with trio.open_nursery() as nursery:
             for _ in range(8):
                 nursery.start_soon(cycles, CYCLES // 8)
         assert (await names(made.engine))[0] == []
+        assert set(await made.engine.volumes()) <= set(before)
     assert await leftovers(lab.host) == ([], [])
+    assert len(set(ids)) == CYCLES
+    assert traces(root, ids) == []
     assert ours.num_fds() <= files
     assert len(ours.children(recursive=True)) == children
     assert not list(lab.root.glob("live*/spool/*"))
+
+
+def traces(root: Path, ids: list[str]) -> list[str]:
+    """What on this machine still has one of these containers' ids: processes that served it, folders that held it."""
+    found = [name for folder in root.glob("*containers") for name in os.listdir(folder)]
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            found += process.cmdline()
+    return [text for text in found if any(each in text for each in ids)]
 
 
 async def test_a_container_that_is_removed_says_so(lab: Lab) -> None:
