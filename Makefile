@@ -60,7 +60,7 @@ test-harnesses: $(VENV)/.ready-dev  ## play every harness in its image against t
 	@$(BIN)/python -m stamina images build $(IMAGE_ARGS) $(HARNESSES)
 	@echo 'what is seen goes to $(FINDINGS), what each agent does to $(FINDINGS)/transcripts'
 	@STAMINA_REQUIRE_DOCKER=1 STAMINA_HARNESSES='$(HARNESSES)' STAMINA_FINDINGS='$(FINDINGS)' \
-	  $(BIN)/python -m pytest -q -m harnesses $(PYTEST_ARGS) tests/docker/test_harnesses.py
+	  $(BIN)/python -m pytest -q -m harnesses --dist loadgroup $(PYTEST_ARGS) tests/docker
 
 .PHONY: drill
 drill: $(VENV)/.ready-dev  ## play an outage of a minute in the middle of 20 scenarios, and print what each recorded

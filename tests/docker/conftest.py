@@ -11,6 +11,7 @@ from actors.docker import connect, engine_host
 from stamina.config.model import SandboxConfig
 from stamina.errors import InputError
 from tests.docker.container_lab import Lab
+from tests.docker.harness_plays import Plays
 
 
 async def _look(host: str) -> str | None:
@@ -38,3 +39,9 @@ def host() -> str:
 def lab(host: str, tmp_path: Path) -> Lab:
     """Opens sandboxes."""
     return Lab(host, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def plays(host: str, tmp_path_factory: pytest.TempPathFactory) -> Plays:
+    """Long plays of harnesses; each is made once."""
+    return Plays(tmp_path_factory.mktemp("plays"))

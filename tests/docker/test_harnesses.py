@@ -14,42 +14,35 @@ from typing import Final
 import attrs
 import pytest
 
-from harnesses.recipes import names as images
-from harnesses.registry import BUILT_IN, HARNESSES
+from harnesses.registry import HARNESSES
 from scenario_store.run import Run
 from scenario_store.usage import read_requests
 from stamina.cli.app import main
-from stamina.cli.conformance import LONG, Behaviour, Finding, play
+from stamina.cli.conformance import Behaviour, Finding, play
 from stamina.cli.progress import plain
-
-CLIS: Final = [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_model and entry.name in images()]
-CHOSEN: Final = os.environ.get("STAMINA_HARNESSES", "").split() or CLIS
+from tests.docker.harness_plays import EACH, Plays
 
 CANNOT: Final[dict[str, set[Behaviour]]] = {
     "vibe": {Behaviour.TOOLS},  # after a kill it goes on with the interrupted turn before it takes the prompt, and its output has nothing of that
 }
 """What a CLI cannot do; it is in the table as such. A CLI that has learned it fails here, until this page says so."""
 
-SETTINGS: Final[dict[str, tuple[str, ...]]] = {
-    "openhands": ('agent.0.args=["--compact-at", "60000"]',),  # it counts tokens itself, and does not believe the usage that says that its window is full
-}
-"""What is played with other settings than those of a sweep without any."""
-
 
 @pytest.mark.docker
 @pytest.mark.harnesses
-@pytest.mark.parametrize("harness", CHOSEN)
-def test_six_turns_with_everything_that_real_runs_bring(harness: str, host: str, tmp_path: Path) -> None:
+@EACH
+def test_six_turns_with_everything_that_real_runs_bring(harness: str, plays: Plays) -> None:
     """A mistake that feedback repairs, a provider that fails, a CLI that its agent kills, a conversation that grows too long."""
-    found = play(harness, tmp_path / "run", plain, last=LONG, overrides=SETTINGS.get(harness, ()))
-    keep(harness, found, tmp_path / "run")
+    played = plays.of(harness)
+    found = played.findings
+    keep(harness, found, played.run)
     wrong = {finding.behaviour: finding.detail for finding in found if not finding.right}
     assert set(wrong) == CANNOT.get(harness, set()), wrong
 
 
 @pytest.mark.docker
 @pytest.mark.harnesses
-@pytest.mark.parametrize("harness", CHOSEN)
+@EACH
 def test_two_turns_in_each_other_protocol_that_it_claims(harness: str, host: str, tmp_path: Path) -> None:
     """The six turns are played in its first one."""
     for protocol in HARNESSES[harness].protocols[1:]:
