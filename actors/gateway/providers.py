@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -28,13 +28,13 @@ class HttpUpstream:
     """A provider that speaks the agent's own protocol.
 
     Attributes:
-        base: URL that paths are appended to.
+        base: URL that paths are appended to; or who knows it, and may raise CredentialsFailed.
         strip: what is cut from the front of a path first: the base of OpenAI's clients has the version in it.
         version: a header to add where the agent sent none.
     """
 
     client: HttpClient
-    base: str
+    base: str | Callable[[], Awaitable[str]]
     credentials: Credentials
     strip: str = ""
     version: tuple[str, str] | None = None
@@ -42,7 +42,9 @@ class HttpUpstream:
     @asynccontextmanager
     async def open(self, request: UpstreamRequest) -> AsyncIterator[UpstreamResponse]:
         """See :class:`actors.gateway.interfaces.Upstream`."""
-        origin, prefix = split_url(self.base)
+        base = self.base if isinstance(self.base, str) else await self.base()
+        origin, prefix = split_url(base)
+        prefix = prefix.removesuffix("/v1") if self.version is not None else prefix
         headers = request.headers
         if self.version is not None and all(name != self.version[0] for name, _ in headers):
             headers = (*headers, self.version)
@@ -64,8 +66,9 @@ def provider(model: ModelConfig, client: HttpClient, environment: Environment = 
         case Provider.GEMINI:
             return HttpUpstream(client, _base(model, GEMINI_URL), gemini_key(model, environment))
         case Provider.ANTHROPIC:
-            base = _base(model, environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL).removesuffix("/v1")
-            return HttpUpstream(client, base, AnthropicCredentials(model, environment, learn), version=("anthropic-version", "2023-06-01"))
+            credentials = AnthropicCredentials(model, environment, learn)
+            base = model.base_url or environment.get("ANTHROPIC_BASE_URL") or credentials.base_url
+            return HttpUpstream(client, base, credentials, version=("anthropic-version", "2023-06-01"))
         case Provider.BEDROCK:
             from actors.gateway.bedrock import BedrockUpstream  # boto3 is slow to start, and most sweeps do without
 
