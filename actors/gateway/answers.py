@@ -11,6 +11,8 @@ import httptools
 from actors.gateway.interfaces import Headers, UpstreamFailed
 
 HEAD_BYTES: Final = 64 * 1024
+BEGINNING: Final = 7
+"""Bytes that are shown of what is no HTTP: fewer than any secret has."""
 BODILESS: Final = frozenset({204, 304})
 FRAMING: Final = frozenset({"content-length", "transfer-encoding", "content-encoding", "connection", "keep-alive", "trailer", "upgrade", "proxy-authenticate"})
 """Headers that belong to one connection: the gateway frames its answers itself."""
@@ -57,7 +59,7 @@ class AnswerReader:
             raise UpstreamFailed(f"the provider's answer cannot be decoded: {error.__context__ or error}") from error
         except httptools.HttpParserError as error:
             if not self.done:
-                raise UpstreamFailed(f"the provider's answer is no HTTP ({error}); it begins with {data[:40]!r}") from error
+                raise UpstreamFailed(f"the provider's answer is no HTTP ({error}); it begins with {data[:BEGINNING]!r}") from error
             self.reusable = False
         if not self.begun and self.received > HEAD_BYTES:
             raise UpstreamFailed(f"the provider's headers are larger than {HEAD_BYTES} bytes")

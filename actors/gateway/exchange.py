@@ -186,7 +186,7 @@ class Exchange:
         except UpstreamFailed:
             self.lost += answer.status < 300 and self.route.operation is Operation.GENERATE
             raise
-        verdict = self._clean(judge(answer.status, answer.headers, body, self.refusals))
+        verdict = self._judged(answer, body)
         if isinstance(verdict, PassOn) and parsed(body) is None:
             kind = _content_type(answer.headers) or "nothing readable"
             verdict = Failed(Kind.STATUS, f"the provider answered with {kind} instead of JSON (status {answer.status})")
@@ -196,9 +196,12 @@ class Exchange:
             return None
         return await self._failed(verdict, turn, (answer, body))
 
-    def _clean(self, verdict: Verdict) -> Verdict:
-        """Without secrets that the provider repeated."""
-        return attrs.evolve(verdict, reason=self.desk.redactor.text(verdict.reason)) if isinstance(verdict, Failed) else verdict
+    def _judged(self, answer: UpstreamResponse, body: bytes) -> Verdict:
+        """Without secrets that the provider repeated; they are taken out before what it said is cut."""
+        if answer.status < 300:
+            return judge(answer.status, answer.headers, body, self.refusals)
+        headers = tuple((name, self.desk.redactor.text(value)) for name, value in answer.headers)
+        return judge(answer.status, headers, self.desk.redactor.data(body), self.refusals)
 
     async def _failed(self, verdict: Verdict, turn: Pass, answer: tuple[UpstreamResponse, bytes] | None) -> float | None:
         """Ask again, or tell the agent."""
@@ -301,14 +304,15 @@ class Exchange:
             if recording is not None:
                 recording.received(piece)
             events = whole.feed(piece)
-            shown = reader.feed(events) if events else b""
-            if shown and (rest := self.reply.piece_now(self.desk.redactor.data(shown))):
+            # Before it is read: what is said of it later is cut, and half a secret is not found.
+            shown = reader.feed(self.desk.redactor.data(events)) if events else b""
+            if shown and (rest := self.reply.piece_now(shown)):
                 # What the agent does not take is no silence of the provider.
                 patience.deadline = float("inf")
                 await self.reply.rest(rest)
                 patience.deadline = trio.current_time() + self.desk.model.model_idle_seconds
-        if whole.rest.strip() and (shown := reader.feed(whole.rest + b"\n\n")) and reader.finished:
-            await self.reply.piece(self.desk.redactor.data(shown))
+        if whole.rest.strip() and (shown := reader.feed(self.desk.redactor.data(whole.rest + b"\n\n"))) and reader.finished:
+            await self.reply.piece(shown)
 
     async def _end_stream(self, reader: StreamReader, end: End) -> None:
         self.end = end

@@ -120,6 +120,7 @@ def _forms(secret: str) -> Iterator[str]:
     for escaped in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
         yield escaped
         yield escaped.replace("/", "\\/")
+        yield json.dumps(escaped)[1:-1]  # providers put the answer of another one into their own as text
     yield quote(raw, safe="")
     yield quote(raw)
     yield quote_plus(raw)
