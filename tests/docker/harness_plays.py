@@ -24,8 +24,12 @@ from stamina.cli.progress import plain
 CLIS: Final = [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_model and entry.name in images()]
 CHOSEN: Final = os.environ.get("STAMINA_HARNESSES", "").split() or CLIS
 
-EACH: Final = pytest.mark.parametrize("harness", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in CHOSEN])
-"""One worker plays all of a harness."""
+
+def each(*names: str) -> pytest.MarkDecorator:
+    """A test for each harness that was chosen, of these if any are named; none is no test. One worker plays all of a harness."""
+    chosen = [name for name in CHOSEN if name in (names or CHOSEN)]
+    return pytest.mark.parametrize("harness", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in chosen])
+
 
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {
     "openhands": ('agent.0.args=["--compact-at", "60000"]',),  # it counts tokens itself, and does not believe the usage that says that its window is full

@@ -20,7 +20,7 @@ from scenario_store.usage import read_requests
 from stamina.cli.app import main
 from stamina.cli.conformance import Behaviour, Finding, play
 from stamina.cli.progress import plain
-from tests.docker.harness_plays import EACH, Plays
+from tests.docker.harness_plays import Plays, each
 
 CANNOT: Final[dict[str, set[Behaviour]]] = {
     "vibe": {Behaviour.TOOLS},  # after a kill it goes on with the interrupted turn before it takes the prompt, and its output has nothing of that
@@ -30,7 +30,7 @@ CANNOT: Final[dict[str, set[Behaviour]]] = {
 
 @pytest.mark.docker
 @pytest.mark.harnesses
-@EACH
+@each()
 def test_six_turns_with_everything_that_real_runs_bring(harness: str, plays: Plays) -> None:
     """A mistake that feedback repairs, a provider that fails, a CLI that its agent kills, a conversation that grows too long."""
     played = plays.of(harness)
@@ -42,7 +42,7 @@ def test_six_turns_with_everything_that_real_runs_bring(harness: str, plays: Pla
 
 @pytest.mark.docker
 @pytest.mark.harnesses
-@EACH
+@each()
 def test_two_turns_in_each_other_protocol_that_it_claims(harness: str, host: str, tmp_path: Path) -> None:
     """The six turns are played in its first one."""
     for protocol in HARNESSES[harness].protocols[1:]:
