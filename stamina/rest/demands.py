@@ -199,18 +199,29 @@ class _Term:
 
 @attrs.frozen
 class Demands:
-    """What the effects ask for: ``valid`` results inside all constraints (B4, B5), and ``telling`` worlds, in which every effect shows."""
+    """What the effects ask for.
+
+    Attributes:
+        valid: results inside all constraints (B4, B5).
+        telling: worlds in which every effect shows.
+        shown: worlds in which the wished effect has something to write, and shows.
+    """
 
     valid: tuple[Constraint, ...]
     telling: tuple[Constraint, ...]
+    shown: tuple[Constraint, ...]
 
 
 def effects_shown(question: Question, scene: Scene) -> Demands:
     """What must and what should hold for the effects to run in the scene."""
     trace = _Trace(scene)
-    for effect in question.action.effects:
+    shown: list[Constraint] = []
+    for index, effect in enumerate(question.action.effects):
+        before = len(trace.telling), len(trace.computed)
         trace.run(effect)
-    return Demands(tuple(trace.valid), tuple(trace.telling))
+        if index == question.wish.shown:
+            shown = [*trace.telling[before[0] :], *trace.computed[before[1] :]] or [Constraint((), lambda: False)]
+    return Demands(tuple(trace.valid), tuple(trace.telling), tuple(shown))
 
 
 class _Trace:
@@ -222,6 +233,7 @@ class _Trace:
         self._behind = dict(scene.behind)
         self.valid: list[Constraint] = []
         self.telling: list[Constraint] = []
+        self.computed: list[Constraint] = []
 
     def run(self, effect: Effect) -> None:
         subjects = [self._scene.main] if isinstance(effect.scope, OnThis) else self._behind[effect.scope.field]
@@ -259,7 +271,14 @@ class _Trace:
         after = _Term(_merged((before.over, left.over, right.over)), result)
         self.valid.append(Constraint(after.over, partial(_lands, fitting(field), result), _room(field, result)))
         self.telling.append(Constraint(after.over, lambda: _tells(before.value(), left.value(), symbol, right.value(), result())))
+        # Over the operands alone, so that it fails before the target, which matters little, has been tried with everything.
+        both = _merged((left.over, right.over))
+        self.computed.append(Constraint(both, lambda: _is_computed(fitting(field), arithmetic(left.value(), symbol, right.value())), _room(field, result)))
         return after
+
+
+def _is_computed(fit: Callable[[Json], bool], value: Json) -> bool:
+    return value is not None and fit(value)
 
 
 def _lands(fit: Callable[[Json], bool], result: Callable[[], Json]) -> bool:

@@ -45,6 +45,7 @@ class Wish:
         nulls: fields of the acting object that must be null; single references too.
         empty: reference lists of the acting object that must be empty.
         own: references and lists of the acting object that must lead back to it.
+        shown: the index of an effect that must change something, on every object that it writes.
         given: numbers of the acting object and the values that they must have.
         last: the field of the acting object that is solved for last, when all others have values; where the usual order finds nothing.
     """
@@ -55,6 +56,7 @@ class Wish:
     nulls: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    shown: int | None = None
     given: tuple[tuple[str, float], ...] = ()
     last: str | None = None
 

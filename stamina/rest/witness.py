@@ -21,7 +21,7 @@ from stamina.exchange import Json
 from stamina.rest.backtracking import Budget, Constraint, solve
 from stamina.rest.candidates import fits
 from stamina.rest.demands import Demands, alone, conditions_met, effects_shown, impossible, patterns
-from stamina.rest.expressions import Comparison, Condition, Count, FieldRef, Literal, Operand, Quantified, Sum
+from stamina.rest.expressions import Comparison, Compute, Condition, Count, FieldRef, Literal, Operand, Quantified, Subject, Sum
 from stamina.rest.questions import Question, Stage, Wish, ask
 from stamina.rest.scenes import MAIN, Domains, Scene, shapes
 from stamina.rest.schema import Action, Entity, ReferenceListType, ReferenceType, State
@@ -41,6 +41,7 @@ __all__ = [
     "null_operand",
     "null_reference",
     "own_reference",
+    "showing",
     "succeeding",
     "telling",
     "with_values",
@@ -105,6 +106,15 @@ def boundary(state: State, entity: Entity, action: Action, index: int, steps: It
 def with_values(state: State, entity: Entity, action: Action, edge: tuple[int, int], given: tuple[tuple[str, float], ...]) -> World | None:
     """A world on one comparison's edge as in :func:`boundary`, in which numbers of the acting object have these values."""
     return _find(ask(state, entity, action, Wish(edge=edge, given=given)))
+
+
+def showing(state: State, entity: Entity, action: Action, index: int) -> World | None:
+    """A world in which the action succeeds and the effect with this index changes something. None when the search finds none."""
+    effect = action.effects[index]
+    operands = effect.assignment.value if isinstance(effect.assignment, Compute) else None
+    own = [] if operands is None else [ref.field for ref in (operands.left, operands.right) if ref.subject is Subject.THIS]
+    worlds = (_find(ask(state, entity, action, Wish(shown=index, last=name))) for name in (None, *own))
+    return next((world for world in worlds if world is not None), None)
 
 
 def telling(state: State, entity: Entity, action: Action, index: int, wrong: Condition, opposite: Condition) -> World | None:
@@ -213,7 +223,7 @@ def _settle(scene: Scene, conditions: list[Constraint], demands: Demands, questi
     """Assign the scene's variables: what must hold does, and of what should hold as much as possible."""
     # A refused action runs no effects, but effects that would have shown give a wrong server away.
     runs = question.wish.unmet is None and question.wish.stage is Stage.INSIDE and _holds_on_edge(question)
-    must = [*conditions, *demands.valid] if runs else conditions
+    must = [*conditions, *demands.valid, *demands.shown] if runs else conditions
     should = demands.telling if runs else (*demands.valid, *demands.telling)
     variables = list(scene.variables.values())
     last = None if question.wish.last is None else next(iter(scene.over(scene.main, question.wish.last)), None)

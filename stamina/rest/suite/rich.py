@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from stamina.rest import testdata
+import attrs
+
+from stamina.rest import testdata, witness
 from stamina.rest.expressions import Compute, Effect, IncrementBy, OnThis, SetTo, Subject
 from stamina.rest.schema import Field, ReferenceListType
 from stamina.rest.suite.kit import target_name
-from stamina.rest.suite.stage import Actors, Scene, is_legal, predict
+from stamina.rest.suite.stage import Actors, Scene, is_legal, predict, scene_of
 from stamina.rest.suite.variants import with_items, with_reference
+from stamina.rest.values import may_be_null
 
 
 def accepted(actors: Actors, scene: Scene) -> bool:
@@ -126,6 +129,38 @@ def with_far_others(actors: Actors, scene: Scene) -> Scene:
             if accepted(actors, candidate):
                 scene = candidate
     return scene
+
+
+def with_empty_others(actors: Actors, scene: Scene) -> Scene:
+    """The scene in which the objects that the acting one refers to hold nulls and empty lists, where the action still succeeds.
+
+    A condition that was removed and asks whether something is there shows there.
+    """
+    acting = actors.kit.entity.name
+    for link in actors.kit.references:
+        value, kit = scene.read(acting, scene.acting, link.name), actors.kits.target(link)
+        nulls = {field.name: testdata.no_value(field) for field in kit.entity.fields if may_be_null(field) or testdata.is_list(field)}
+        for key in value if isinstance(value, list) else [value] if value else []:
+            if (kit.entity.name, key) == (acting, scene.acting):
+                continue
+            for news in (nulls, *({name: each} for name, each in nulls.items())):
+                candidate = scene.changed(kit.entity.name, key, news)
+                if news and accepted(actors, candidate):
+                    scene = candidate
+                    if news is nulls:
+                        break
+    return scene
+
+
+def shown(actors: Actors, scene: Scene) -> Iterator[Scene]:
+    """Scenes for the effects that change nothing in this one, as far as there are any in which they do."""
+    state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    for index in range(len(action.effects)):
+        without = attrs.evolve(action, effects=(*action.effects[:index], *action.effects[index + 1 :]))
+        if predict(actors, scene).store == predict(attrs.evolve(actors, action=without), scene).store:
+            world = witness.showing(state, entity, action, index)
+            if world is not None:
+                yield attrs.evolve(enriched(actors, scene_of(world, actors, f"s{index}-")), label=f"effect {index + 1} has something to write")
 
 
 def with_bystanders(actors: Actors, scene: Scene) -> Scene:
