@@ -17,7 +17,7 @@ from stamina.rest.schema import EnumType
 from stamina.rest.semantics import Store, run_effects, view
 from stamina.rest.suite.kit import Kit, Kits, case, missing
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
-from stamina.rest.suite.rich import accepted, enriched, operands, shown, subjects, with_bystanders, with_empty_others, with_far_others
+from stamina.rest.suite.rich import accepted, ends, enriched, operands, shown, subjects, with_bystanders, with_empty_others, with_far_others
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
 from stamina.rest.suite.variants import around, extremes, pairs, with_items, with_null
 from stamina.rest.worlds import World
@@ -54,8 +54,10 @@ def _succeeds(actors: Actors, scene: Scene) -> Case:
     stage.play(full)
     stage.look(f"what {actors.action.name} writes is written, and nothing else", everywhere=True)
     # Open fields at their extremes: what is not among the conditions does not count, a condition that was removed included.
-    for number, each in enumerate(extremes(actors, full, lambda candidate: accepted(actors, candidate))):
-        stage.play(with_empty_others(actors, each) if number == 1 else each)
+    far = list(extremes(actors, full, lambda candidate: accepted(actors, candidate)))
+    far[1:2] = [with_empty_others(actors, each) for each in far[1:2]]
+    for each in (*far, *ends(actors, (full, *far))):
+        stage.play(each)
     for each in shown(actors, full):
         stage.play(with_bystanders(actors, each))
         stage.look(f"what {actors.action.name} writes is written, and nothing else")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import attrs
 
 from stamina.rest import testdata, witness
 from stamina.rest.expressions import Compute, Effect, IncrementBy, OnThis, SetTo, Subject
-from stamina.rest.schema import Field, ReferenceListType
+from stamina.rest.schema import DatetimeType, Field, FloatType, IntegerType, ReferenceListType
 from stamina.rest.suite.kit import target_name
 from stamina.rest.suite.stage import Actors, Scene, is_legal, predict, scene_of
 from stamina.rest.suite.variants import with_items, with_reference
@@ -161,6 +161,27 @@ def shown(actors: Actors, scene: Scene) -> Iterator[Scene]:
             world = witness.showing(state, entity, action, index)
             if world is not None:
                 yield attrs.evolve(enriched(actors, scene_of(world, actors, f"s{index}-")), label=f"effect {index + 1} has something to write")
+
+
+def ends(actors: Actors, scenes: Sequence[Scene]) -> Iterator[Scene]:
+    """Scenes in which a number or instant that conditions hold fast lies further out than in any of these: others have to move along.
+
+    A condition that was removed may have asked for more than the rest do.
+    """
+    state, entity, action = actors.kits.state, actors.kit.entity, actors.action
+    for field in actors.kit.plain:
+        if (entity.name, scenes[0].acting, field.name) not in scenes[0].pinned or not isinstance(field.type, IntegerType | FloatType | DatetimeType):
+            continue
+        there = [value for value in (scene.read(entity.name, scene.acting, field.name) for scene in scenes) if value is not None]
+        for most, end in zip((False, True), testdata.ends(field), strict=True):
+            if end in there:
+                continue
+            world = witness.extreme(state, entity, action, field.name, most=most)
+            scene = None if world is None else scene_of(world, actors)
+            if scene is not None and accepted(actors, scene):
+                value = scene.read(entity.name, scene.acting, field.name)
+                if all(value > each if most else value < each for each in there):
+                    yield attrs.evolve(scene, label=f"{field.name} is as {'large' if most else 'small'} as may be")
 
 
 def with_bystanders(actors: Actors, scene: Scene) -> Scene:
