@@ -118,6 +118,16 @@ def infra_fault(error: Exception) -> InfraError | None:
     return None if infra is None or bugs is not None else _first(infra)
 
 
+def culprit(error: Exception) -> Exception:
+    """The one failure in a group of one, without the echoes of hang-ups: nurseries wrap what goes through them. A group of several stays as it is."""
+    while isinstance(error, ExceptionGroup):
+        rest = error.split(HANG_UPS)[1] or error
+        if len(rest.exceptions) != 1:
+            return rest
+        error = rest.exceptions[0]
+    return error
+
+
 def _first(group: ExceptionGroup[InfraError]) -> InfraError:
     inner = group.exceptions[0]
     return _first(inner) if isinstance(inner, ExceptionGroup) else inner

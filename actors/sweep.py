@@ -17,7 +17,7 @@ import trio
 
 from actors.observer import Draining, Held, ScenarioCrashed
 from actors.scenario import Cast, Stage, open_journal, play, rules_of
-from actors.supervise import Abandoned, Crashed, Exit, Finished, Intensity, Restart, RestartStorm, supervise
+from actors.supervise import Abandoned, Crashed, Exit, Finished, Intensity, Restart, RestartStorm, culprit, supervise
 from scenario_store.atomic import write_atomic
 from scenario_store.folder import ScenarioFolder
 from stamina.config.model import Plan, Work
@@ -167,6 +167,7 @@ class _Sweep:
     def crashed(self, work: Work, error: Exception) -> Report:
         """Confine a failure to its scenario. A bug is written to the scenario's journal, its traceback beside it; input that cannot be used (a damaged journal,
         another version's run) leaves everything as it was, to be put right."""
+        error = culprit(error)
         if isinstance(error, StaminaError):
             self.company.stage.observe(ScenarioCrashed(work, str(error), ""))
             return Report(work, _without_turns(work, Ending.CRASHED, Cause.HOST, str(error)))

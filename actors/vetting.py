@@ -9,16 +9,19 @@ from typing import Final
 from actors.sandbox import CallLimits, Sandbox
 from harnesses.harness import CallEnd, Command, Program
 from harnesses.jsonlines import last_line, tail
-from stamina.errors import InputError
+from stamina.errors import InputError, SandboxFault
 
 ASK_SECONDS: Final = 120.0
 _VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)*(?:[-.+]?[0-9A-Za-z]+)*")
 
 
 async def version_of(program: Program, sandbox: Sandbox, folder: Path) -> str:
-    """The version of the CLI in this sandbox. Raises InputError when it is not there, or is not the one that is wanted."""
+    """The version of the CLI in this sandbox. Raises InputError when it is not there, or is not the one that is wanted; SandboxFault when it does not say
+    in time, as on a machine with too much other work."""
     out, err = folder / "version.stdout", folder / "version.stderr"
     end = await sandbox.call(Command(program.ask), limits=CallLimits(ASK_SECONDS, output_bytes=1 << 16), stdout=out, stderr=err)
+    if end.expired is not None:
+        raise SandboxFault(f"`{' '.join(program.ask)}` does not tell a version of {program.harness} within {ASK_SECONDS:g} s: is the machine overloaded?")
     found = _VERSION.search(tail(out)) or _VERSION.search(tail(err))
     if found is None or end.exit_code != 0:
         raise InputError(_absent(program, end, last_line(tail(err)) or last_line(tail(out))))
@@ -34,7 +37,7 @@ def _absent(program: Program, end: CallEnd, words: str) -> str:
     asked = " ".join(program.ask)
     if end.exit_code == 127:
         return f"the sandbox has no {program.ask[0]}: [sandbox] image must have {program.harness} in it, or leave image out"
-    return f"`{asked}` does not tell a version of {program.harness} in the sandbox: {end.expired or f'exit code {end.exit_code}'}, {words or 'no output'}"
+    return f"`{asked}` does not tell a version of {program.harness} in the sandbox: exit code {end.exit_code}, {words or 'no output'}"
 
 
 def check_drift(harness: str, before: str | None, now: str) -> None:

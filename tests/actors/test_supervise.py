@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.owning import owning
-from actors.supervise import Abandoned, Crashed, Exit, Finished, Intensity, Restart, RestartStorm, infra_fault, supervise
-from stamina.errors import HostFault, InfraError, SandboxFault
+from actors.supervise import Abandoned, Crashed, Exit, Finished, Intensity, Restart, RestartStorm, culprit, infra_fault, supervise
+from stamina.errors import HostFault, InfraError, InputError, SandboxFault
 from tests.actors.clock import run_jumping
 
 RESTART = Restart(attempts=4, base=1.0, cap=4.0)
@@ -149,3 +149,14 @@ class TestOwning:
         with pytest.raises(InfraError, match="the cause"):
             async with owning("box", fail):
                 raise HostFault("the cause")
+
+
+def test_what_went_through_nurseries_is_told_as_what_it_was() -> None:
+    """Else input that cannot be used would be recorded as a bug, in words that say nothing."""
+    wrong = InputError("the sandbox has toy 1.2.4")
+    assert culprit(ExceptionGroup("a", [ExceptionGroup("b", [wrong]), ExceptionGroup("c", [trio.BrokenResourceError()])])) is wrong
+    assert culprit(wrong) is wrong
+    both = culprit(ExceptionGroup("a", [wrong, ValueError("x")]))
+    assert isinstance(both, ExceptionGroup)
+    closed = trio.BrokenResourceError()
+    assert culprit(ExceptionGroup("a", [closed])) is closed

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import attrs
 import pytest
 
+from actors import vetting
 from actors.agent import ModelSeen, judge
 from actors.ports import Ports
 from actors.process_sandbox import ProcessSandbox
@@ -20,7 +21,7 @@ from harnesses.harness import CallContext, CallEnd, CallReport, Program
 from harnesses.trajectory import Message
 from scenario_store.folder import LiveFolder
 from scenario_store.journal import read_journal
-from stamina.errors import InputError
+from stamina.errors import InputError, SandboxFault
 from stamina.outcome import Cause
 from stamina.turns import CallFailed, Event, HarnessSeen
 from tests.actors import fakes
@@ -70,6 +71,14 @@ async def test_a_wrong_or_missing_cli_is_told_with_what_to_do(tmp_path: Path, sc
         with pytest.raises(InputError) as caught:
             await version_of(program(script), box, tmp_path)
     assert message in str(caught.value)
+
+
+async def test_a_cli_that_does_not_say_in_time_is_no_wrong_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's failure, which is repeated, and not the sweep file's."""
+    monkeypatch.setattr(vetting, "ASK_SECONDS", 0.2)
+    async with sandbox(tmp_path) as box:
+        with pytest.raises(SandboxFault, match=r"does not tell a version of toy within 0\.2 s"):
+            await version_of(program("sleep 100"), box, tmp_path)
 
 
 TOY = Program("toy", None, ("toy", "--version"), ())
