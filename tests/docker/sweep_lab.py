@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 SWEEP_FILE = ROOT / "sweeps/quickstart-docker.toml"
 
 
-def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 300.0) -> None:
     """Wait; long, as the machine may be busy."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -73,7 +73,7 @@ class Private:
         """See ``scripts/engine``."""
         store = {} if self.store is None else {"STAMINA_ENGINE_STORE": str(self.store)}
         own = {**os.environ, "STAMINA_ENGINE_DIR": str(self.folder), "STAMINA_ENGINE_ARGS": self.arguments, "ENGINE": ENGINE, **store}
-        subprocess.run([ROOT / "scripts/engine", verb], env=own, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        subprocess.run([ROOT / "scripts/engine", verb], env=own, check=True, stdout=subprocess.DEVNULL, timeout=600)
 
     def signal(self, number: int) -> None:
         """To the engine's process."""

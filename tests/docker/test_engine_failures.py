@@ -37,7 +37,7 @@ def test_a_sweep_waits_for_an_engine_that_stands_still(second_engine: Private, t
         second_engine.signal(signal.SIGSTOP)
         time.sleep(10)
         second_engine.signal(signal.SIGCONT)
-        _, complaints = process.communicate(timeout=240)
+        _, complaints = process.communicate(timeout=600)
         assert process.returncode == 0, complaints.decode()
     assert [event for event in events(out) if isinstance(event, MachineryFailed)] == []
 
@@ -115,7 +115,7 @@ def test_a_sweep_outlives_a_restart_of_its_engine(second_engine: Private, tmp_pa
         until(lambda: suites(out) >= 2)
         second_engine.signal(signal.SIGKILL)
         second_engine.do("start")
-        _, complaints = process.communicate(timeout=240)
+        _, complaints = process.communicate(timeout=600)
         assert process.returncode == 0, complaints.decode()
         assert trio.run(leftovers, second_engine.host, process.pid) == ([], [])
     failures = [event for event in events(out) if isinstance(event, MachineryFailed)]

@@ -136,10 +136,11 @@ print("PORTS", *sorted(found))
 RUNS: Final = """
 import os, time
 if os.fork(): raise SystemExit
-late = time.monotonic() + 3
+late = None
 while True:
     os.setsid()
-    if time.monotonic() > late: open("run_server.sh", "w").write("exit 1")
+    if late is None and os.path.exists("over"): late = time.monotonic() + 3
+    if late is not None and time.monotonic() > late: open("run_server.sh", "w").write("exit 1")
     if os.fork(): os._exit(0)
     time.sleep(0.01)
 """
@@ -159,15 +160,15 @@ SWAPS: Final = """
 import os, subprocess, sys
 code = '''
 import os
+own = f"swap{os.getpid()}"
 while True:
-    for target in ("/etc/shadow", "CANARY", "server.py", "/proc/self/environ", "loop"):
-        os.path.lexists("swap") and os.unlink("swap")
-        os.symlink(target, "swap")
-        os.rename("swap", "README.md")
-        with open("swap", "w") as file: file.write("no link")
-        os.rename("swap", "README.md")
+    for target in ("/etc/shadow", "CANARY", "/proc/self/environ", "loop"):
+        os.symlink(target, own)
+        os.rename(own, "README.md")
+        with open(own, "w") as file: file.write("no link")
+        os.rename(own, "README.md")
 '''
-for number in range(3): subprocess.Popen([sys.executable, "-I", "-S", "-c", code], start_new_session=True)
+for number in range(3): subprocess.Popen([sys.executable, "-I", "-S", "-c", code], start_new_session=True, stderr=subprocess.DEVNULL)
 """
 """Files that are links at every other moment, for as long as anything of the call lives."""
 
@@ -206,7 +207,7 @@ AGENTS: Final[dict[str, Agent]] = {
     "ignores-term": Agent("honest; trap '' TERM INT HUP; while true; do sleep 1; done", ENDED, seconds=WALL),
     "stops-itself": Agent("honest; kill -STOP $$", ENDED, seconds=WALL),
     "setsid-away": Agent("honest; setsid bash -c 'sleep 3; echo \"exit 1\" >run_server.sh' >/dev/null 2>&1 & finish", UNHARMED),
-    "runs-from-the-kill": Agent(f"honest; {python(RUNS)} finish", UNHARMED),
+    "runs-from-the-kill": Agent(f"honest; {python(RUNS)} touch over; finish", UNHARMED),
     "closes-stdout-and-sleeps": Agent("honest; exec >&- 2>&- <&-; sleep 1000", ENDED, seconds=WALL),
     # the port
     "daemon-holds-the-port": Agent("honest; for port in 8000 20000 30000; do setsid python3 -I -S server.py $port & done; sleep 1; finish", UNHARMED),
