@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Final, TypeAlias
 
@@ -38,7 +38,7 @@ from stamina.rest.expressions import (
     Sum,
 )
 from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType
-from stamina.rest.semantics import compare
+from stamina.rest.semantics import View, compare, is_met
 from stamina.rest.values import may_be_null
 
 NOWHERE: Final = "B2, B3: the conditions hold only when {} is null, so the effect has nothing to write"
@@ -55,6 +55,7 @@ OUT_OF_BOUNDS: Final = "B4: from no value of {} does the result stay inside the 
 AT_MOST_ONE: Final = "B2: condition {} does not hold when {} has more than one object"
 NEVER_EQUAL: Final = "B2: condition {} does not hold when the two fields are equal"
 APART: Final = "V4: by their bounds {} and {} are never equal"
+IMPLIED: Final = "B2: another condition asks for one value, which meets this one"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 NULL_IS_WRONG_STATE: Final = "B1: the enum field alone can be null there, and null is a wrong state"
@@ -90,6 +91,32 @@ def same_but_for_order(one: Action, other: Action) -> str:
     places = {effect: place for place, effect in enumerate(other.effects)}
     moved = [(first, second) for first, second in combinations(one.effects, 2) if places[first] > places[second]]
     return COMMUTING if len(places) == len(one.effects) and all(commute(*pair) for pair in moved) else ""
+
+
+def implied(one: Action, other: Action) -> str:
+    """Why two actions do the same of which one asks for more: a field that a condition of both pins to one value meets what is asked for besides."""
+    if attrs.evolve(one, conditions=()) != attrs.evolve(other, conditions=()):
+        return ""
+    common = [each for each in one.conditions if each in other.conditions]
+    values = {left.field: right.value for left, right in _equalities(common) if left.subject is Subject.THIS}
+    more = [each for each in (*one.conditions, *other.conditions) if each not in common]
+    for each in more:
+        match each:
+            case Comparison(FieldRef(name, Subject.THIS), _, Literal()) | NullCheck(FieldRef(name, Subject.THIS)) if name in values:
+                if not is_met(each, View({name: values[name]}, {}, {})):
+                    return ""
+            case _:
+                return ""
+    return IMPLIED if more else ""
+
+
+def _equalities(conditions: Iterable[Condition]) -> Iterator[tuple[FieldRef, Literal]]:
+    for each in conditions:
+        match each:
+            case Comparison(FieldRef() as left, Comparator.EQ, Literal() as right):
+                yield left, right
+            case _:
+                pass
 
 
 def commute(one: Effect, two: Effect) -> bool:

@@ -338,3 +338,19 @@ def test_arithmetic_with_a_field_that_is_null_writes_nothing_on_any_object() -> 
     assert not same(filled, attrs.evolve(filled, effects=filled.effects[:1]))
     assert proofs.effect_of_null(acting(on_others), 0) == ""
     assert proofs.effect_of_null(acting(Effect("a", IncrementBy(1), OnReference("next")), conditions=(A_IS_NULL,)), 0) == "", "the other object's field"
+
+
+def test_a_condition_is_implied_where_another_leaves_one_value_that_meets_it() -> None:
+    pinned = Comparison(FieldRef("a"), Comparator.EQ, Literal(3))
+    action = acting(ONE, conditions=(pinned,))
+    for more in (Comparison(FieldRef("a"), Comparator.NE, Literal(4)), Comparison(FieldRef("a"), Comparator.LT, Literal(9)), A_IS_SET):
+        longer = attrs.evolve(action, conditions=(more, pinned))
+        assert proofs.implied(action, longer)
+        assert proofs.implied(longer, action)
+        assert same(action, longer)
+    for more in (Comparison(FieldRef("a"), Comparator.NE, Literal(3)), Comparison(FieldRef("b"), Comparator.NE, Literal(4)), A_IS_NULL):
+        longer = attrs.evolve(action, conditions=(pinned, more))
+        assert proofs.implied(action, longer) == ""
+        assert not same(action, longer)
+    assert proofs.implied(action, acting(TWO, conditions=(pinned,))) == ""
+    assert proofs.implied(action, action) == ""
