@@ -21,6 +21,9 @@ import (
 	"unicode/utf8"
 )
 
+// A state without bounded strings counts no characters.
+var _ = utf8.RuneCountInString
+
 type fields map[string]json.RawMessage
 
 // problem is an answer that refuses.
