@@ -114,7 +114,9 @@ async def _make(engine: Engine, tag: str, wanted: Recipe, options: BuildOptions,
             said.append(line.rstrip())
             tell(line.rstrip())
     except SandboxFault as fault:
-        raise SandboxFault("\n".join((*filter(None, said), str(fault)))) from fault
+        distrust = not options.ca_bundle and any("certificate" in line.lower() for line in said)
+        hint = ("a registry's certificate is not trusted in there: give what this network signs with by --ca-bundle FILE",) if distrust else ()
+        raise SandboxFault("\n".join((*filter(None, said), str(fault), *hint))) from fault
 
 
 async def _foundation(engine: Engine, ref: str) -> Image:

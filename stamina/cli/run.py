@@ -32,13 +32,14 @@ from stamina.config.lock import Lock, difference, merged
 from stamina.config.model import Plan
 from stamina.config.plan import plan as plan_of
 from stamina.errors import StaminaError
-from stamina.outcome import Cause, Ending
+from stamina.outcome import Cause, Ending, ScenarioOutcome
 from stamina.report.machine import report_json
 from stamina.report.render import print_report
 from stamina.report.report import make_report
+from stamina.scoring.reach import BUDGET, CUT
 from stamina.turns import Event, Reopened
 
-RETRIABLE = (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)
+RETRIABLE = (*map(str, (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)), BUDGET)
 
 
 @click.command()
@@ -90,24 +91,27 @@ def _check_harness(harness: str, out: Path | None, overrides: Sequence[str], *, 
     default="",
     help=f"Play on scenarios that were censored or crashed for these causes: {', '.join(RETRIABLE)}.",
 )
+@click.option(
+    "--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Give one key of the run's sweep file anew, such as a budget; may be repeated."
+)
 @click.option("--replay", metavar="RUN", help="Where the recorded run is now, for a run that replays one that was moved.")
 @click.option("--other-images", is_flag=True, help="Go on in other images when those that the run was begun in are gone; lock.json says so.")
 @json_option
-def resume(run: str, *, causes: str, replay: str | None, other_images: bool, as_json: bool) -> int:
+def resume(run: str, *, causes: str, overrides: Sequence[str], replay: str | None, other_images: bool, as_json: bool) -> int:
     """Go on with a run that was interrupted."""
     wanted = _causes(causes)
     found = find_run(run)
     text = read_text(found.sweep_file)
-    plan = plan_of(parse(text, str(found.sweep_file), harnesses=HARNESSES))
-    return _play(plan, found.path, text, replay=replay, resumed=True, other_images=other_images, reopen=wanted, as_json=as_json)
+    plan = plan_of(parse(text, str(found.sweep_file), overrides, harnesses=HARNESSES))
+    return _play(plan, found.path, resolved(text, overrides), replay=replay, resumed=True, other_images=other_images, reopen=wanted, as_json=as_json)
 
 
-def _causes(text: str) -> Sequence[Cause]:
+def _causes(text: str) -> Sequence[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in list(RETRIABLE):
+        if name not in RETRIABLE:
             raise click.BadParameter(f"{name} is none of {', '.join(RETRIABLE)}", param_hint="--retry-cause")
-    return [Cause(name) for name in names]
+    return names
 
 
 @attrs.frozen
@@ -161,7 +165,7 @@ def _play(
     replay: str | None = None,
     resumed: bool = False,
     other_images: bool = False,
-    reopen: Sequence[Cause] = (),
+    reopen: Sequence[str] = (),
     as_json: bool,
 ) -> int:
     """Everything that can be refused is refused before anything is made."""
@@ -196,19 +200,24 @@ def _extend(run: Run, new: Lock, text: str, *, other_images: bool) -> None:
         click.echo(f"the run grows: {line}", err=True)
     for line in found.kept:
         click.echo(f"left out this time: {line}", err=True)
-    if found.extensions:
+    if found.extensions or (not found.kept and text.encode() != run.sweep_file.read_bytes()):  # another budget, say: the run has what it is played with
         run.extend(text.encode(), merged(old, new))
 
 
-def _reopen(run: Run, causes: Sequence[Cause]) -> None:
+def _reopen(run: Run, causes: Sequence[str]) -> None:
     """Let scenarios that ended for these causes go on."""
     asked = asked_of(run.lock())
     for folder in run.scenarios():
         outcome = outcome_of(folder, asked[folder.cell]).outcome
-        if outcome.ending in (Ending.CENSORED, Ending.CRASHED) and outcome.cause in causes:
+        if outcome.ending in CUT and _ended_for(outcome) in causes:
             opened: Journal[Event] = Journal.open(folder.journal, Event, clock=time.time)
             with opened as journal:
-                journal.append(Reopened(f"resume --retry-cause {outcome.cause}"))
+                journal.append(Reopened(f"resume --retry-cause {_ended_for(outcome)}"))
+
+
+def _ended_for(outcome: ScenarioOutcome) -> str:
+    """What cut a scenario short: a cause, or the money."""
+    return outcome.cause.value if outcome.cause else BUDGET
 
 
 def _shown(path: Path) -> Path:
@@ -218,17 +227,26 @@ def _shown(path: Path) -> Path:
 
 
 def _told(run: Run, end: SweepEnd, *, as_json: bool) -> int:
-    report = make_report(run.path.resolve().name, outcomes_from(run), planned_of(run.lock()))
+    rows = outcomes_from(run)
+    report = make_report(run.path.resolve().name, rows, planned_of(run.lock()))
     if as_json:
         print_json(report_json(report))
     else:
         print_report(report, Console())
-        click.echo(f"\nAll of it is in {_shown(run.path)}")
+        paid = " (a replay: no model was asked, and what it cost is what the recorded run did)" if run.lock().replay is not None else ""
+        click.echo(f"\nAll of it is in {_shown(run.path)}{paid}")
     if end.interrupted:
         click.echo(f"interrupted; go on with: stamina resume {run.path}", err=True)
         return INTERRUPTED
     if end.closed is not None:
-        click.echo(f"some scenarios were not begun: {end.closed}; with more money, go on with: stamina resume {run.path}", err=True)
+        click.echo(f"some scenarios were not begun: {end.closed}", err=True)
+    unpaid = sum(row.outcome.ending in CUT and _ended_for(row.outcome) == BUDGET for row in rows)
+    if unpaid or end.closed is not None:
+        click.echo(
+            f"{unpaid} scenarios were stopped by a budget; with more money, go on with: stamina resume {_shown(run.path)} --retry-cause {BUDGET} "
+            "--set budget.KEY=USD",
+            err=True,
+        )
     if end.storm is not None:
         click.echo(f"stopped: {end.storm}; go on with: stamina resume {run.path}", err=True)
     return DONE if end.clean else NEGATIVE

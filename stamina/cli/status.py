@@ -17,6 +17,7 @@ from stamina.cli.board import passed_turns
 from stamina.cli.console import columns, json_option, print_json, safe
 from stamina.cli.runs import find_run, run_argument
 from stamina.errors import HostFault, InputError
+from stamina.scoring.reach import BUDGET, CUT
 from stamina.turns import CallAgent, Ended, Event, Progress, Rules, RunSuite, next_step, outcome, replay
 
 
@@ -97,7 +98,7 @@ def _position(progress: Progress) -> Row:
     failures = progress.failures
     match next_step(progress):
         case Ended(ending, cause, detail):
-            return Row("", 0, 0, ending.value, cause=cause and cause.value, detail=detail)
+            return Row("", 0, 0, ending.value, cause=cause.value if cause else BUDGET if ending in CUT else None, detail=detail)
         case CallAgent(turn, attempt):
             return Row("", 0, 0, "agent", turn, attempt, cause=failures.cause and failures.cause.value, detail=failures.detail)
         case RunSuite(turn, attempt):

@@ -31,7 +31,7 @@ def trajectories(run: str, *, out: Path | None) -> None:
         if made is not None:
             write_atomic(folder / f"{scenario.cell}-{scenario.seed}-{scenario.repeat}.json", json.dumps(made, indent=1).encode() + b"\n")
             written += 1
-    click.echo(f"{written} trajectories are in {folder}")
+    click.echo(f"{written} documents are in {folder}" if written else "no agent of this run has left a trajectory: those that need no model leave none")
 
 
 def _document(scenario: ScenarioFolder) -> dict[str, Any] | None:

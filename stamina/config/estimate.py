@@ -68,6 +68,11 @@ def estimate(plan: Plan) -> Estimate:
     return Estimate(cells, sum(cell.usd or 0.0 for cell in cells), unpriced, tuple(_notes(plan)))
 
 
+def dollars(value: float) -> str:
+    """Whole dollars, and cents where they matter; two digits of less than one."""
+    return f"${value:,.0f}" if value >= 10 else f"${value:.2f}" if value >= 1 else f"${value:.2g}"
+
+
 def describe(plan: Plan) -> str:
     """The plan for a person, as ``run --dry-run`` prints it."""
     bounds = estimate(plan)
@@ -110,17 +115,17 @@ def _usd(price: Price | None, turns: int) -> float | None:
 
 
 def _row(cell: CellEstimate) -> str:
-    cost = "cost unknown" if cell.usd is None else f"about ${cell.usd:,.0f}" if cell.usd else "no cost"
+    cost = "cost unknown" if cell.usd is None else f"about {dollars(cell.usd)}" if cell.usd else "no cost"
     return f"{_count(cell.scenarios, 'scenario')} of {_count(cell.turns + 1, 'turn')}, at most {_count(cell.agent_calls, 'agent call')}, {cost}"
 
 
 def _cost_lines(bounds: Estimate, budget: Budget) -> list[str]:
     lines = []
     if bounds.usd:
-        lines.append(f"cost: about ${bounds.usd:,.0f} at list prices if every turn is reached, at {USE_BASIS}")
+        lines.append(f"cost: about {dollars(bounds.usd)} at list prices if every turn is reached, at {USE_BASIS}")
     if bounds.unpriced:
         lines.append(f"cost unknown, because [model.NAME] price is not given: {', '.join(bounds.unpriced)}")
-    limits = [f"${value:,.0f} for {what}" for what, value in (("a scenario", budget.scenario_usd), ("the sweep", budget.sweep_usd)) if value is not None]
+    limits = [f"{dollars(value)} for {what}" for what, value in (("a scenario", budget.scenario_usd), ("the sweep", budget.sweep_usd)) if value is not None]
     return lines + ([f"budget: {' and '.join(limits)}"] if limits else [])
 
 

@@ -209,6 +209,25 @@ def test_a_spent_budget_censors_the_scenario_and_says_so(capsys: pytest.CaptureF
     assert cell["average_turns_passed"]["0"] >= 1
 
 
+def test_more_money_plays_a_censored_scenario_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `run` advises; the run records the new limit, what was spent counts, and no turn is paid twice."""
+    play(capsys, agent("messages", model="steady"), turns=20, flags=("budget.scenario_usd=0.15",))
+    (folder,) = folders()
+    before = journal(folder)
+    assert main(["run", "s.toml", "--set", "budget.scenario_usd=0.15", "--set", "sweep.turns=20"]) == 1
+    assert "stamina resume runs/s --retry-cause budget --set budget.KEY=USD" in capsys.readouterr().err
+    assert main(["status", "s"]) == 0
+    assert "budget" in capsys.readouterr().out
+
+    assert main(["resume", "s", "--retry-cause", "budget", "--set", "budget.scenario_usd=5", "--json"]) == 0
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert (cell["causes"], cell["average_turns_passed"]) == ({}, {"0": 21.0})
+    assert journal(folder)[: len(before)] == before
+    assert "scenario_usd = 5" in Path("runs/s/sweep.toml").read_text()
+    known = [count for count in due(served_in(folder)).values() if count is not None]
+    assert cell["usage"]["usd"] == pytest.approx(sum(map(dollars, known)), rel=1e-12)
+
+
 def test_the_drill_tells_what_each_scenario_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     """On the smallest scale: no attempt, no repetition, one message."""
     rows = run_drill(Drill(scenarios=1, turns=1, after=0.0, seconds=3.0, kind="no-connection"), Path("drill"))
