@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <ftw.h>
+#include <fts.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -177,10 +177,16 @@ static void count_file(const struct stat *found) {
     used_inodes++;
 }
 
-static int count_one(const char *path, const struct stat *found, int kind, struct FTW *at) {
-    (void)path, (void)at;
-    if (kind != FTW_NS) count_file(found);
-    return used_inodes % 1024 == 0 && time(NULL) > walk_until;
+/* By steps, as a path may be longer than any call takes; not by nftw(), which glibc aborts where its descriptors do not reach down. */
+static void count_below(char *folder) {
+    char *roots[] = {folder, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
+    for (FTSENT *each; walk && (each = fts_read(walk));) {
+        if (each->fts_info == FTS_DP || each->fts_info == FTS_NS || each->fts_info == FTS_ERR) continue;
+        count_file(each->fts_statp);
+        if (used_inodes % 1024 == 0 && time(NULL) > walk_until) break;
+    }
+    if (walk) fts_close(walk);
 }
 
 /* Whether a file is met for the first time; of very many, no more are told apart. */
@@ -221,7 +227,7 @@ static void count_nameless(uid_t uid, gid_t gid) {
 
 static void count_all(uid_t uid, gid_t gid, char **folders) {
     walk_until = time(NULL) + WALK_SECONDS;
-    for (; *folders; folders++) nftw(*folders, count_one, 64, FTW_PHYS | FTW_MOUNT | FTW_CHDIR); /* by steps: a path may be longer than any call takes */
+    for (; *folders; folders++) count_below(*folders);
     count_nameless(uid, gid);
     say("usage\n%llu\n%llu", used_bytes, used_inodes);
 }
