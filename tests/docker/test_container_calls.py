@@ -60,10 +60,10 @@ async def test_a_call_is_ended_when_its_time_is_over(lab: Lab) -> None:
 
 
 async def test_a_call_that_does_nothing_is_ended(lab: Lab) -> None:
-    """Though it goes on printing; the engine counts the processor time of all that runs in the container."""
+    """Though it goes on printing; the engine counts the processor time of all that runs in the container, here none, not even for a new process."""
     idle = CallLimits(60, grace=0.3, idle=IdleLimits(4.0, 60, quiet=lambda: 1e9))
     async with lab.sandbox() as sandbox:
-        done = await lab.bash(sandbox, "(setsid sleep 1000 &); while true; do echo waiting; sleep 1; done", limits=idle)
+        done = await lab.bash(sandbox, "(setsid sleep 1000 &); mkfifo ~/never; exec 3<>~/never; while true; do echo waiting; read -t 1 -u 3; done", limits=idle)
         health = await sandbox.probe()
 
     assert (done.end.expired, health.processes) == ("model_idle", 0)
