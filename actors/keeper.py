@@ -8,9 +8,10 @@ what it keeps. What it cannot survive is SIGKILL by the command itself, which ru
 It drains stdout and stderr always, writes them to files up to a limit and drops the rest, so that no output can block the command, fill the disk or
 pass through our event loop.
 
-The program imports little and nothing of ours: it is started for every agent call. The protocol on the socket: one :class:`Spec` (NUL-separated, closed
-with an empty line's worth of NULs), then ``end\\n`` or a close from us; from it the lines ``started PID``, ``exited CODE`` (negative: a signal), ``empty``
-and last ``done SECONDS EXPIRED TRUNCATED LEFT``; or ``unstarted ERRNO`` when the command could not be started, ``failed ERRNO`` when the keeper could not.
+The program imports little and nothing of ours: it is started for every agent call. The protocol on the socket: the length of what is to be run
+(:data:`LENGTH` bytes, big endian) and its fields, separated by NULs; then, maybe at once, ``end\\n`` or a close from us; from it the lines ``started PID``,
+``exited CODE`` (negative: a signal), ``empty`` and last ``done SECONDS EXPIRED TRUNCATED LEFT``; or ``unstarted ERRNO`` when the command could not be
+started, ``failed ERRNO`` when the keeper could not.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ KILL_SECONDS = 10.0
 CHUNK = 1 << 16
 DRAINS = 17
 """A pipe holds at most 1 MiB when its writers are gone; somebody else may hold its other end, so there is a bound."""
-END = b"\0\0\0"
+LENGTH = 4
 
 
 def descendants(pid: int) -> list[int]:
@@ -198,13 +199,19 @@ class Keeper:
 
 
 def _read_spec(control: int) -> list[bytes]:
+    length = int.from_bytes(_exactly(control, LENGTH), "big")
+    return _exactly(control, length).split(b"\0")
+
+
+def _exactly(control: int, size: int) -> bytes:
+    """So many bytes and no more: an order may follow at once."""
     data = b""
-    while not data.endswith(END):
-        more = os.read(control, CHUNK)
+    while len(data) < size:
+        more = os.read(control, size - len(data))
         if not more:
             sys.exit(1)
         data += more
-    return data.removesuffix(END).split(b"\0")
+    return data
 
 
 def _ignore(number: int, frame: object) -> None:

@@ -61,7 +61,8 @@ class Task:
         fields = [os.fsencode(str(field)) for field in (self.cwd, *numbers, self.stdout, self.stderr, *self.argv)]
         if any(b"\0" in field for field in fields):
             raise HostFault("a command cannot hold a NUL character")
-        return b"\0".join(fields) + keeper.END
+        body = b"\0".join(fields)
+        return len(body).to_bytes(keeper.LENGTH, "big") + body
 
 
 @attrs.frozen
@@ -80,6 +81,7 @@ class Kept:
 
     Attributes:
         pid: the keeper's; everything of the task is below it.
+        patience: seconds in which it ends everything once it was told to.
         exited: the exit code of the command's own process (negative: a signal), None while it runs.
         empty: nothing of the task is alive any more.
         done: how it ended, None before.
@@ -87,6 +89,7 @@ class Kept:
     """
 
     pid: int
+    patience: float
     _stream: trio.SocketStream
     exited: int | None = None
     empty: bool = False
@@ -140,10 +143,13 @@ class Kept:
         return Done(self.exited, float(values[0]), values[1] == "1", values[2] == "1")
 
     async def end(self) -> None:
-        """Have everything ended, and wait for it."""
+        """Have everything ended, and wait for it. Raises SandboxFault as :meth:`finish`, and when the keeper does not answer."""
         with contextlib.suppress(trio.BrokenResourceError):
             await self._stream.send_all(b"end\n")
-        await self.finish()
+        with trio.move_on_after(self.patience) as scope:
+            await self.finish()
+        if scope.cancelled_caught:
+            raise SandboxFault(f"the keeper of a process has not ended it within {self.patience:g} s")
 
 
 class NotStarted(Exception):
@@ -171,13 +177,13 @@ async def keeping(task: Task, token: str) -> AsyncIterator[Kept]:
     with stream.socket, theirs:
         process = await _start(task, theirs, token)
         theirs.close()
-        kept = Kept(process.pid, stream)
+        kept = Kept(process.pid, task.grace + keeper.KILL_SECONDS + SLACK, stream)
         try:
             await _hand_over(task, stream)
             yield kept
         finally:
             with trio.CancelScope(shield=True):
-                await _finish(kept, process, task.grace, token)
+                await _finish(kept, process, token)
 
 
 async def _hand_over(task: Task, stream: trio.SocketStream) -> None:
@@ -204,10 +210,10 @@ async def _start(task: Task, control: socket.socket, token: str) -> trio.Process
         raise HostFault(f"no process can be started: {error.strerror}") from error
 
 
-async def _finish(kept: Kept, process: trio.Process, grace: float, token: str) -> None:
+async def _finish(kept: Kept, process: trio.Process, token: str) -> None:
     """End the task and its keeper within their deadlines; then, should the keeper have been lost, whatever carries the marker."""
     fault: SandboxFault | None = None
-    with trio.move_on_after(grace + keeper.KILL_SECONDS + SLACK) as scope:
+    with trio.move_on_after(kept.patience) as scope:
         try:
             await _end(kept)
         except SandboxFault as error:

@@ -35,9 +35,11 @@ def sandbox(tmp_path: Path) -> ProcessSandbox:
 
 @pytest.fixture
 def bash(sandbox: ProcessSandbox, tmp_path: Path) -> Bash:
-    async def run(script: str, *, wall: float = 20.0, grace: float = 0.2, output: int = 1 << 20, stdin: bytes = b"") -> CallEnd:
+    async def run(
+        script: str, *, wall: float = 20.0, grace: float = 0.2, output: int = 1 << 20, stdin: bytes = b"", held: Callable[[], float] | None = None
+    ) -> CallEnd:
         command = Command(("bash", "-c", textwrap.dedent(script)), stdin=stdin)
-        limits = CallLimits(wall, output, grace)
+        limits = CallLimits(wall, output, grace, held)
         return await sandbox.call(command, limits=limits, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr")
 
     return run
@@ -49,6 +51,10 @@ def gone(pid: int) -> bool:
     except OSError:
         return True
     return state == "Z"
+
+
+def end_of_line(path: Path) -> bool:
+    return path.exists() and path.read_text().endswith("\n")
 
 
 def pids(tmp_path: Path) -> list[int]:
@@ -131,10 +137,32 @@ class TestNothingSurvives:
 
     async def test_the_wall_clock_ends_all_of_it(self, bash: Bash, tmp_path: Path) -> None:
         """An expired call says so, and its children are gone."""
-        end = await bash("sleep 300 & echo $!; sleep 301", wall=0.3)
+        begun = trio.current_time()
+        before = 0.0
+
+        def held() -> float:
+            """The clock stands until both run: a busy machine takes its time for that."""
+            nonlocal before
+            if not end_of_line(tmp_path / "stdout"):
+                before = trio.current_time() - begun
+            return before
+
+        end = await bash("sleep 300 & echo $!; sleep 301", wall=0.3, held=held)
         assert (end.expired, end.signal) == ("wall", 15)
         assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
+
+    async def test_one_that_is_ended_before_it_began(self, bash: Bash, tmp_path: Path) -> None:
+        """The keeper gets what to run and the order to end it in one breath, while it is still starting itself."""
+        with trio.fail_after(60):
+            end = await bash("echo begun; sleep 300", wall=0.0)
+        assert (end.expired, end.exit_code) == ("wall", None)
+
+    async def test_empty_arguments_arrive(self, sandbox: ProcessSandbox, tmp_path: Path) -> None:
+        """Any number of them, also at the end."""
+        command = Command((PYTHON, "-c", "import sys; print(sys.argv[1:])", "", "", "", "x", "", "", ""))
+        await sandbox.call(command, limits=CallLimits(20), stdout=tmp_path / "stdout", stderr=tmp_path / "stderr")
+        assert (tmp_path / "stdout").read_text() == "['', '', '', 'x', '', '', '']\n"
 
     async def test_cancelling_ends_all_of_it(self, bash: Bash, tmp_path: Path) -> None:
         """A cancelled call leaves nothing behind either."""
