@@ -149,7 +149,7 @@ DEEP: Final = """
 import os
 os.mkdir("README.md")
 os.chdir("README.md")
-for _ in range(3000):
+for _ in range(20_000):
     os.mkdir("deep")
     os.chdir("deep")
 """

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fts.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -177,16 +176,9 @@ static void count_file(const struct stat *found) {
     used_inodes++;
 }
 
-/* By steps, as a path may be longer than any call takes; not by nftw(), which glibc aborts where its descriptors do not reach down. */
-static void count_below(char *folder) {
-    char *roots[] = {folder, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
-    for (FTSENT *each; walk && (each = fts_read(walk));) {
-        if (each->fts_info == FTS_DP || each->fts_info == FTS_NS || each->fts_info == FTS_ERR) continue;
-        count_file(each->fts_statp);
-        if (used_inodes % 1024 == 0 && time(NULL) > walk_until) break;
-    }
-    if (walk) fts_close(walk);
+static bool count_one(const struct stat *found) {
+    count_file(found);
+    return used_inodes % 1024 != 0 || time(NULL) <= walk_until;
 }
 
 /* Whether a file is met for the first time; of very many, no more are told apart. */
@@ -227,7 +219,7 @@ static void count_nameless(uid_t uid, gid_t gid) {
 
 static void count_all(uid_t uid, gid_t gid, char **folders) {
     walk_until = time(NULL) + WALK_SECONDS;
-    for (; *folders; folders++) count_below(*folders);
+    for (; *folders; folders++) walk(*folders, count_one);
     count_nameless(uid, gid);
     say("usage\n%llu\n%llu", used_bytes, used_inodes);
 }

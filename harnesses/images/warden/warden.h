@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 enum { FIELDS = 4096, FRAME = 4 << 20, SINKS = 2 };
@@ -47,6 +48,10 @@ void tell_listener(int port, uid_t uid, gid_t gid);
 extern pid_t counter;
 bool counter_ended(int status);
 void tell_usage(uid_t uid, gid_t gid, bool here, char **folders);
+
+/* walk.c */
+typedef bool visitor(const struct stat *found);
+void walk(const char *root, visitor *visit);
 
 /* fence.c */
 int fence(const char *gateway, bool closed);
