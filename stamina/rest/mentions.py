@@ -5,7 +5,7 @@ One walk serves both: it rebuilds the expression through a function from field t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import attrs
@@ -63,6 +63,19 @@ def mentioned_by_condition(entity: Entity, condition: Condition) -> tuple[FieldN
     notes: list[FieldName] = []
     _condition(entity, condition, _note_in(notes))
     return tuple(notes)
+
+
+def compared_fields(condition: Condition) -> Iterator[str]:
+    """The fields whose own values a condition compares or asks for null, in reading order; none for one about a list."""
+    sides = (condition.left, condition.right) if isinstance(condition, Comparison) else (condition.operand,) if isinstance(condition, NullCheck) else ()
+    for side in sides:
+        match side:
+            case FieldRef(field):
+                yield field
+            case Arithmetic(left, _, right):
+                yield from (left.field, right.field)
+            case _:
+                pass
 
 
 def mentioned_by_effect(entity: Entity, effect: Effect) -> tuple[FieldName, ...]:

@@ -24,6 +24,7 @@ from stamina.rest.expressions import (
     Subject,
     Sum,
 )
+from stamina.rest.mentions import compared_fields
 from stamina.rest.mutants.acting import Acting, action_fault, altered, each_action, replaced
 from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import flawed
@@ -201,7 +202,7 @@ def null_compares(ground: Ground) -> Faults:
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
             others = never_null(attrs.evolve(action, conditions=replaced(action.conditions, index)), 0)
-            nullable = {name for name in _fields_of(condition) if may_be_null(entity.field(name))}
+            nullable = {name for name in compared_fields(condition) if may_be_null(entity.field(name))}
             why = NULL_IS_WRONG_STATE if nullable == {action.enum_field} else ""
             if nullable <= others | {action.enum_field} and not why:
                 why = NEVER_NULL.format(f"this.{min(nullable & others)}")
@@ -221,7 +222,7 @@ def null_operand_crashes_condition(ground: Ground) -> Faults:
                 return all(is_met(each, seen) for each in action.conditions)
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
-            nullable = {name for name in _fields_of(condition) if may_be_null(entity.field(name))}
+            nullable = {name for name in compared_fields(condition) if may_be_null(entity.field(name))}
             why = NULL_IS_WRONG_STATE if nullable == {action.enum_field} else ""
             yield action_fault(entity, action, f"condition {index + 1} crashes on null", build, why)
 
@@ -231,18 +232,7 @@ def _null_operand(condition: Condition, seen: View) -> bool:
 
 
 def _operands_may_be_null(entity: Entity, condition: Comparison) -> bool:
-    return any(may_be_null(entity.field(name)) for name in _fields_of(condition))
-
-
-def _fields_of(condition: Comparison) -> Iterator[str]:
-    for side in (condition.left, condition.right):
-        match side:
-            case FieldRef(field):
-                yield field
-            case Arithmetic(left, _, right):
-                yield from (left.field, right.field)
-            case _:
-                pass
+    return any(may_be_null(entity.field(name)) for name in compared_fields(condition))
 
 
 @operator("list-nulls-crash", "B2")

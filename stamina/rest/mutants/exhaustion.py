@@ -32,6 +32,7 @@ from stamina.rest.expressions import (
     SetTo,
     Subject,
 )
+from stamina.rest.mentions import compared_fields
 from stamina.rest.mutants.narrowing import Known, Place, narrowed
 from stamina.rest.schema import Action, BooleanType, Entity, EnumType, Field, FloatType, IntegerType, ReferenceListType, ReferenceType, State
 from stamina.rest.semantics import Object, Store, View, is_met, run_effects
@@ -118,7 +119,7 @@ class _Slicing:
         """
         if not all(_is_plain(each) for each in conditions):
             return None
-        names = {(self._entity.name, name) for each in conditions for name in _names(each)}
+        names = {(self._entity.name, name) for each in conditions for name in compared_fields(each)}
         names |= {place for effect in effects for place in self._touched(effect)}
         while True:
             more = names | {place for effect in self._effects for place in self._touched(effect) if not names.isdisjoint(self._touched(effect))}
@@ -131,7 +132,7 @@ class _Slicing:
 
     def _numbers(self, condition: Condition) -> set[tuple[str, str]]:
         """The fields of a condition that is about numbers alone, by entity."""
-        names = list(_names(condition)) if _is_plain(condition) else []
+        names = list(compared_fields(condition)) if _is_plain(condition) else []
         numeric = all(isinstance(self._entity.field(name).type, IntegerType | FloatType) for name in names)
         return {(self._entity.name, name) for name in names} if numeric else set()
 
@@ -175,13 +176,18 @@ class _Slicing:
         compared = frozenset(
             name for (place, name), field in fields.items() if not place and isinstance(field.type, IntegerType | FloatType | BooleanType | EnumType)
         )
+
+        def decided(condition: Condition) -> bool:
+            allowed = known & compared if isinstance(condition, Comparison) else known
+            return _is_plain(condition) and allowed.issuperset(compared_fields(condition))
+
         return _Part(
             self._entity,
             fields,
             scopes,
             frozenset(name for name in scopes if isinstance(self._entity.field(name).type, ReferenceListType)),
             lambda effect: not names.isdisjoint(self._touched(effect)),
-            lambda condition: _is_plain(condition) and (known & compared if isinstance(condition, Comparison) else known).issuperset(_names(condition)),
+            decided,
         )
 
 
@@ -192,18 +198,6 @@ def _is_plain(condition: Condition) -> bool:
             return True
         case _:
             return False
-
-
-def _names(condition: Condition) -> Iterator[str]:
-    sides = (condition.left, condition.right) if isinstance(condition, Comparison) else (condition.operand,) if isinstance(condition, NullCheck) else ()
-    for side in sides:
-        match side:
-            case FieldRef(field):
-                yield field
-            case Arithmetic(left, _, right):
-                yield from (left.field, right.field)
-            case _:
-                pass
 
 
 # --- going through the values
@@ -339,7 +333,7 @@ def _is_found_in(
             choices[place] = [None] if place in pattern.nulls else _others(field)
     if math.prod(len(each) for each in choices.values()) > MANY:
         return True
-    asked = [(each, wanted) for each, wanted in conditions if all(("", name) in needed or ("", name) not in box for name in _names(each))]
+    asked = [(each, wanted) for each, wanted in conditions if all(("", name) in needed or ("", name) not in box for name in compared_fields(each))]
     for values in itertools.product(*choices.values()):
         seen = _world(part, pattern, dict(zip(choices, values, strict=True)))
         if all(is_met(condition, seen) is wanted for condition, wanted in asked) and tells(seen):

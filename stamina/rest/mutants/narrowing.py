@@ -31,6 +31,7 @@ from stamina.rest.expressions import (
     SetTo,
     Subject,
 )
+from stamina.rest.mentions import compared_fields
 from stamina.rest.mutants.linear import Linear, contradictory, linear
 from stamina.rest.schema import Field, FloatType, IntegerType
 
@@ -126,7 +127,7 @@ class _Net:
             self._must(((("", condition.operand.field) in self._known.nulls) is condition.is_null) is wanted)
             return
         assert isinstance(condition, Comparison)
-        names = [name for side in (condition.left, condition.right) for name in _names(side)]
+        names = list(compared_fields(condition))
         if any(("", name) in self._known.nulls for name in names):
             self._must(not wanted)
             return
@@ -217,16 +218,6 @@ class _Net:
         value = Interval(*_combined(symbol, one, two), 1 if one.scale == two.scale == 1 else 0)
         self._results.append(_Result(one, symbol, two, value))
         return value
-
-
-def _names(side: Operand | Literal) -> Iterator[str]:
-    match side:
-        case FieldRef(field):
-            yield field
-        case Arithmetic(left, _, right):
-            yield from (left.field, right.field)
-        case _:
-            pass
 
 
 def _constant(value: Json) -> Interval | None:
