@@ -10,7 +10,7 @@ pass through our event loop.
 
 The program imports little and nothing of ours: it is started for every agent call. The protocol on the socket: the length of what is to be run
 (:data:`LENGTH` bytes, big endian) and its fields, separated by NULs; then, maybe at once, ``end\\n`` or a close from us; from it the lines ``started PID``,
-``exited CODE`` (negative: a signal), ``empty`` and last ``done SECONDS EXPIRED TRUNCATED LEFT``; or ``unstarted ERRNO`` when the command could not be
+``exited CODE`` (negative: a signal), ``empty`` and last ``done SECONDS TRUNCATED LEFT``; or ``unstarted ERRNO`` when the command could not be
 started, ``failed ERRNO`` when the keeper could not.
 """
 
@@ -30,6 +30,7 @@ CHUNK = 1 << 16
 DRAINS = 17
 """A pipe holds at most 1 MiB when its writers are gone; somebody else may hold its other end, so there is a bound."""
 LENGTH = 4
+LONG = 3600.0
 
 
 def descendants(pid: int) -> list[int]:
@@ -90,15 +91,13 @@ class Keeper:
     """Runs one command to its end. ``wait`` keeps going after the command's own process exits, until we are told to end (a server that daemonises)."""
 
     def __init__(self, control: int, spec: list[bytes]) -> None:
-        cwd, wall, grace, limit, wait, stdout, stderr, *self.argv = spec
+        cwd, grace, limit, wait, stdout, stderr, *self.argv = spec
         self.control = control
         self.grace = float(grace)
         self.wait = wait == b"1"
-        self.wall = float(wall)
         self.begun = time.monotonic()
         self.exited: int | None = None
         self.told = False
-        self.expired = False
         self.empty = False
         os.chdir(cwd)
         self.sinks, self.ends = [], []
@@ -116,14 +115,14 @@ class Keeper:
         if not self.start():
             return
         while not self.over():
-            self.turn(self.begun + self.wall - time.monotonic())
+            self.turn(LONG)
         if not self.empty:
             self.end()
         for sink in self.sinks:
             for _ in range(DRAINS):
                 sink.drain()
         truncated = any(sink.truncated for sink in self.sinks)
-        self.say(f"done {time.monotonic() - self.begun:.3f} {int(self.expired)} {int(truncated)} {int(not self.empty)}")
+        self.say(f"done {time.monotonic() - self.begun:.3f} {int(truncated)} {int(not self.empty)}")
 
     def start(self) -> bool:
         """Start the command in a session of its own; our signal handlers are none of it. False when it could not be started."""
@@ -140,15 +139,14 @@ class Keeper:
 
     def over(self) -> bool:
         """Whether there is nothing to wait for any more."""
-        self.expired = self.exited is None and time.monotonic() - self.begun >= self.wall
-        return self.told or self.expired or (self.exited is not None and not self.wait)
+        return self.told or (self.exited is not None and not self.wait)
 
     def turn(self, timeout: float) -> None:
         """Wait for anything that happens, and take it in."""
         poll = select.poll()
         for descriptor in [self.wakeup, *([] if self.told else [self.control]), *(sink.pipe for sink in self.sinks if sink.open)]:
             poll.register(descriptor, select.POLLIN)
-        ready = {descriptor for descriptor, _ in poll.poll(min(max(timeout, 0.0), 3600.0) * 1000)}
+        ready = {descriptor for descriptor, _ in poll.poll(max(timeout, 0.0) * 1000)}
         for sink in self.sinks:
             if sink.pipe in ready:
                 sink.drain()

@@ -39,7 +39,7 @@ class Task:
         argv, cwd, env: the command.
         stdout, stderr: host files, appended to; may be the same one.
         limit: bytes of each that are kept.
-        wall, grace: seconds; see :class:`actors.sandbox.CallLimits`.
+        grace: seconds; see :class:`actors.sandbox.CallLimits`.
         outlive: go on when the command's own process has ended (a server that puts itself into the background).
         stdin: a file to read from, None for an empty one.
     """
@@ -51,13 +51,12 @@ class Task:
     stderr: Path
     limit: int
     grace: float
-    wall: float = float("inf")
     outlive: bool = False
     stdin: IO[bytes] | None = None
 
     def spec(self) -> bytes:
         """As the keeper reads it. Raises HostFault for a NUL in a path or an argument, which no process can be given."""
-        numbers = (self.wall, self.grace, self.limit, int(self.outlive))
+        numbers = (self.grace, self.limit, int(self.outlive))
         fields = [os.fsencode(str(field)) for field in (self.cwd, *numbers, self.stdout, self.stderr, *self.argv)]
         if any(b"\0" in field for field in fields):
             raise HostFault("a command cannot hold a NUL character")
@@ -71,7 +70,6 @@ class Done:
 
     exit_code: int | None
     seconds: float
-    expired: bool
     truncated: bool
 
 
@@ -138,9 +136,9 @@ class Kept:
         return line.decode()
 
     def _done(self, values: list[str]) -> Done:
-        if values[3] != "0":
+        if values[2] != "0":
             raise SandboxFault("processes of the agent could not be killed")
-        return Done(self.exited, float(values[0]), values[1] == "1", values[2] == "1")
+        return Done(self.exited, float(values[0]), values[1] == "1")
 
     async def end(self) -> None:
         """Have everything ended, and wait for it. Raises SandboxFault as :meth:`finish`, and when the keeper does not answer."""

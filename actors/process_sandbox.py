@@ -28,7 +28,7 @@ from actors.ports import Ports, is_free
 from actors.readiness import answers_http
 from actors.sandbox import COUNTLESS, CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
 from actors.serving import FIRST_PAUSE, SCRIPT, longer, no_script, tail, too_early, too_late
-from harnesses.harness import WALL, CallEnd, Command
+from harnesses.harness import CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
 
 HOST: Final = "127.0.0.1"
@@ -87,9 +87,7 @@ class ProcessSandbox(Sandbox):
         for path, content in command.files.items():
             write_beneath(self.home, path, content)
         with _stdin(command.stdin) as stdin:
-            task = Task(
-                command.argv, self.workspace, self._environment(command.env), stdout, stderr, limits.output_bytes, limits.grace, _wall(limits), stdin=stdin
-            )
+            task = Task(command.argv, self.workspace, self._environment(command.env), stdout, stderr, limits.output_bytes, limits.grace, stdin=stdin)
             try:
                 async with self._keeping(task) as kept:
                     return await _call_end(kept, limits, stdout, stderr)
@@ -156,11 +154,6 @@ class ProcessSandbox(Sandbox):
         return {**base, **self.env, **more}
 
 
-def _wall(limits: CallLimits) -> float:
-    """The keeper's own clock knows nothing of the model's gateway."""
-    return limits.wall if limits.held is None else float("inf")
-
-
 async def _call_end(kept: Kept, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
     """Wait for a call's end, or end it when one of its clocks is over."""
 
@@ -168,6 +161,7 @@ async def _call_end(kept: Kept, limits: CallLimits, stdout: Path, stderr: Path) 
         return size(stdout, stderr), await trio.to_thread.run_sync(processor_seconds, kept.pid)
 
     clock = await clock_over(kept.finish, limits, measure)
+    expired = clock if kept.exited is None else None  # else it had ended by itself, and only what it left behind was left
     if clock is not None:
         await kept.end()
     done = await kept.finish()
@@ -176,7 +170,7 @@ async def _call_end(kept: Kept, limits: CallLimits, stdout: Path, stderr: Path) 
         exit_code=code if code is not None and code >= 0 else None,
         signal=-code if code is not None and code < 0 else None,
         seconds=done.seconds,
-        expired=WALL if done.expired else clock,
+        expired=expired,
         stdout=stdout,
         stderr=stderr,
         truncated=done.truncated,
