@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from stamina.outcome import Cause, Ending, ScenarioOutcome
 from stamina.report.machine import report_json
 from stamina.report.render import print_report
 from stamina.report.report import make_report
+from stamina.scoring.played import Played
 from stamina.scoring.reach import BUDGET, CUT
 from stamina.turns import Event, Reopened
 
@@ -235,18 +236,25 @@ def _told(run: Run, end: SweepEnd, *, as_json: bool) -> int:
         print_report(report, Console())
         paid = " (a replay: no model was asked, and what it cost is what the recorded run did)" if run.lock().replay is not None else ""
         click.echo(f"\nAll of it is in {_shown(run.path)}{paid}")
+    for line in _advice(run, end, rows):
+        click.echo(line, err=True)
     if end.interrupted:
-        click.echo(f"interrupted; go on with: stamina resume {run.path}", err=True)
         return INTERRUPTED
-    if end.closed is not None:
-        click.echo(f"some scenarios were not begun: {end.closed}", err=True)
-    unpaid = sum(row.outcome.ending in CUT and _ended_for(row.outcome) == BUDGET for row in rows)
-    if unpaid or end.closed is not None:
-        click.echo(
-            f"{unpaid} scenarios were stopped by a budget; with more money, go on with: stamina resume {_shown(run.path)} --retry-cause {BUDGET} "
-            "--set budget.KEY=USD",
-            err=True,
-        )
-    if end.storm is not None:
-        click.echo(f"stopped: {end.storm}; go on with: stamina resume {run.path}", err=True)
     return DONE if end.clean else NEGATIVE
+
+
+def _advice(run: Run, end: SweepEnd, rows: Sequence[Played]) -> Iterator[str]:
+    """What was not played, and how it is."""
+    again = f"stamina resume {_shown(run.path)}"
+    if end.interrupted:
+        yield f"interrupted; go on with: {again}"
+        return
+    unpaid = sum(row.outcome.ending in CUT and _ended_for(row.outcome) == BUDGET for row in rows)
+    if end.closed is not None:
+        yield f"some scenarios were not begun: {end.closed}"
+    if unpaid:
+        yield f"a budget stopped scenarios: {unpaid}"
+    if unpaid or end.closed is not None:
+        yield f"with more money, go on with: {again} --retry-cause {BUDGET} --set budget.KEY=USD"
+    if end.storm is not None:
+        yield f"stopped: {end.storm}; go on with: {again}"

@@ -165,7 +165,7 @@ async def test_a_proxy_that_refuses_is_named(refusal: bytes) -> None:
     async with proxy(Middleman(refuse=refusal)) as near:
         with pytest.raises(NotConnected, match=rf"models.example through the proxy 127.0.0.1:{near} \(HTTPS_PROXY\): the proxy") as caught:
             await asked(Origin(True, "models.example", 443), {"HTTPS_PROXY": f"http://127.0.0.1:{near}"}, ssl.create_default_context())
-    assert ("407" in str(caught.value)) == refusal.startswith(b"HTTP")
+    assert ("refuses: 'HTTP/1.1 407 " in str(caught.value)) == refusal.startswith(b"HTTP")
 
 
 def test_who_is_reached_through_which_proxy() -> None:
