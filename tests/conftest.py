@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -11,6 +12,13 @@ from hypothesis import settings
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.register_profile("wide", deadline=None, max_examples=1000)
 settings.load_profile("default")
+
+
+def pytest_configure() -> None:
+    """Start what is started as a terminal would: a shell without job control has what it puts in the background ignore Ctrl-C, and children inherit that."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.hookimpl(wrapper=True)
