@@ -77,12 +77,10 @@ class Constraint:
     echoes: Callable[[], Iterable[Json]] = tuple
 
 
-def solve(
-    variables: Sequence[Variable], constraints: Sequence[Constraint], budget: Budget, *, first: Variable | None = None, last: Variable | None = None
-) -> bool:
+def solve(variables: Sequence[Variable], constraints: Sequence[Constraint], budget: Budget, *, last: Variable | None = None) -> bool:
     """Assign all variables so that all constraints hold. False when there is no way among the candidates, or the budget is spent.
 
-    ``first`` is assigned before all others of its group, ``last`` after them.
+    ``last`` is assigned after all others of its group.
     """
     if not all(constraint.test() for constraint in constraints if not constraint.over):
         return False
@@ -91,7 +89,7 @@ def solve(
         domains[variable] = _narrowed(variable, [each for each in constraints if each.over == (variable,)], budget)
         if not domains[variable]:
             return False
-    return all(_solve_group(*group, domains, budget, first, last) for group in _groups(variables, constraints))
+    return all(_solve_group(*group, domains, budget, last) for group in _groups(variables, constraints))
 
 
 def _groups(variables: Sequence[Variable], constraints: Sequence[Constraint]) -> list[tuple[list[Variable], list[Constraint]]]:
@@ -120,11 +118,10 @@ def _solve_group(
     constraints: list[Constraint],
     domains: dict[Variable, tuple[Json, ...]],
     budget: Budget,
-    first: Variable | None,
     last: Variable | None,
 ) -> bool:
     order = _ordered(variables, constraints, domains)
-    order.sort(key=lambda variable: (variable is not first, variable is last))
+    order.sort(key=lambda variable: variable is last)
     place = {variable: number for number, variable in enumerate(order)}
     due: list[list[Constraint]] = [[] for _ in order]
     touching: list[list[Constraint]] = [[] for _ in order]

@@ -11,6 +11,7 @@ import attrs
 from stamina.domain import FeedbackLevel, Handler, ScenarioOptions, TurnPlan
 from stamina.rest.canonical import digest
 from stamina.rest.changes import Change
+from stamina.rest.memory import remembered, removed
 from stamina.rest.origins import Origins
 from stamina.rest.prose import change_headline, change_request, feedback, instructions, opening, specification
 from stamina.rest.sampling import Transition, initial, root, sample_transition
@@ -37,11 +38,13 @@ class Moment:
         turn: 0..N.
         transition: what led to its state; at turn 0 it has no changes and one state.
         origins: of its state.
+        memory: the state that has forgotten no condition.
     """
 
     turn: int
     transition: Transition
     origins: Origins
+    memory: State
 
     @property
     def state(self) -> State:
@@ -78,16 +81,17 @@ class Trajectory:
         """The latest remembered moment that is not after ``turn``."""
         if not self._moments:
             state = initial(self._options)
-            self._moments[0] = Moment(0, Transition((), (state,), short=False), Origins.of(state))
+            self._moments[0] = Moment(0, Transition((), (state,), short=False), Origins.of(state), state)
         return self._moments[max(known for known in self._moments if known <= turn)]
 
     def _next(self, moment: Moment) -> Moment:
         turn = moment.turn + 1
         transition = sample_transition(moment.state, self._options, turn)
-        origins = moment.origins
+        origins, memory = moment.origins, moment.memory
         for before, change, after in transition.steps():
             origins = origins.after(before, change, after, turn)
-        return Moment(turn, transition, origins)
+            memory = remembered(memory, change)
+        return Moment(turn, transition, origins, memory)
 
     def _remember(self, moment: Moment) -> None:
         self._moments[moment.turn] = moment
@@ -137,7 +141,7 @@ class RestScenario:
         """The tests of turn ``number``'s state."""
         moment = self._trajectory.at(number)
         # One stream for all turns: an entity that did not change keeps its cases, which are then remembered.
-        return build(moment.state, moment.origins, root(self._options).at("suite"))
+        return build(moment.state, moment.origins, root(self._options).at("suite"), removed(moment.state, moment.memory))
 
     def truth(self, number: int) -> Handler:
         """A fresh, empty ground-truth server of turn ``number``'s state."""

@@ -46,8 +46,6 @@ class Wish:
         empty: reference lists of the acting object that must be empty.
         own: references and lists of the acting object that must lead back to it.
         shown: the index of an effect that must change something, on every object that it writes.
-        least: a number or instant of the acting object that is as small as its candidates allow.
-        most: likewise, as large.
         given: numbers of the acting object and the values that they must have.
         last: the field of the acting object that is solved for last, when all others have values; where the usual order finds nothing.
     """
@@ -59,8 +57,6 @@ class Wish:
     empty: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     shown: int | None = None
-    least: str | None = None
-    most: str | None = None
     given: tuple[tuple[str, float], ...] = ()
     last: str | None = None
 

@@ -209,7 +209,7 @@ class Scene:
             choice: tuple[Json, ...] = (spare, None) if isinstance(field.type, ReferenceType) else ([spare], [])
             return Variable(place, field.name, choice, _nothing)
         wish = self._question.wish
-        is_given = place is self.main and (field.name in dict(wish.given) or field.name in (wish.least, wish.most))
+        is_given = place is self.main and field.name in dict(wish.given)
         near = _nothing if is_given else partial(_near, field.type, fitting(field))
         return Variable(place, field.name, self._domain(entity, place, field, rank), near)
 
@@ -223,8 +223,6 @@ class Scene:
             return nothing
         if place is self.main and field.name in dict(question.wish.given):
             return (dict(question.wish.given)[field.name],)
-        if place is self.main and field.name in (question.wish.least, question.wish.most):
-            return _outwards(values, most=field.name == question.wish.most)
         return values + nothing
 
     def _spare(self, entity: str) -> str:
@@ -261,15 +259,6 @@ def _staged(values: tuple[Json, ...], question: Question) -> tuple[Json, ...]:
     action = question.action
     wanted = [value for value in values if (value in action.from_values) is (question.wish.stage is Stage.INSIDE)]
     return tuple(sorted(wanted, key=lambda value: value == action.to_value))
-
-
-def _outwards(values: tuple[Json, ...], *, most: bool) -> tuple[Json, ...]:
-    """The values from one end on; of numbers that lie close together the outermost."""
-    kept: list[Json] = []
-    for value in sorted(values, reverse=most):
-        if not kept or isinstance(value, str) or abs(value - kept[-1]) >= 1:
-            kept.append(value)
-    return tuple(kept)
 
 
 def _near(kind: FieldType, fits: Callable[[Json], bool], wish: Json) -> list[Json]:

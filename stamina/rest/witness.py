@@ -37,7 +37,6 @@ __all__ = [
     "boundary",
     "empty_list",
     "exercisable",
-    "extreme",
     "failing_only",
     "null_operand",
     "null_reference",
@@ -116,11 +115,6 @@ def showing(state: State, entity: Entity, action: Action, index: int) -> World |
     own = [] if operands is None else [ref.field for ref in (operands.left, operands.right) if ref.subject is Subject.THIS]
     worlds = (_find(ask(state, entity, action, Wish(shown=index, last=name))) for name in (None, *own))
     return next((world for world in worlds if world is not None), None)
-
-
-def extreme(state: State, entity: Entity, action: Action, field: str, *, most: bool) -> World | None:
-    """A world in which the action succeeds with a number or instant of the acting object that is as small, or as large, as the search finds one."""
-    return _find(ask(state, entity, action, Wish(most=field) if most else Wish(least=field)))
 
 
 def telling(state: State, entity: Entity, action: Action, index: int, wrong: Condition, opposite: Condition) -> World | None:
@@ -234,9 +228,6 @@ def _settle(scene: Scene, conditions: list[Constraint], demands: Demands, questi
     variables = list(scene.variables.values())
     wish = question.wish
     last = None if wish.last is None else next(iter(scene.over(scene.main, wish.last)), None)
-    extreme = wish.least or wish.most
-    if extreme is not None:
-        return solve(variables, must, budget.part(2 * SHAPE_STEPS), first=next(iter(scene.over(scene.main, extreme)), None))
     if solve(variables, [*must, *should], Budget(EXTRA_STEPS), last=last):
         return True
     if not solve(variables, must, budget.part(SHAPE_STEPS), last=last):

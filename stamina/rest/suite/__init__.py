@@ -13,6 +13,8 @@ from typing import Final, Protocol
 import attrs
 
 from stamina.draw import Draw
+from stamina.rest.expressions import Condition
+from stamina.rest.memory import Removed
 from stamina.rest.schema import Action, State
 from stamina.rest.suite.actions import actions
 from stamina.rest.suite.analytics import analytics
@@ -44,21 +46,23 @@ class Origins(Protocol):
         ...
 
 
-def build(state: State, origins: Origins, draw: Draw) -> Suite:
+def build(state: State, origins: Origins, draw: Draw, removed_conditions: Removed | None = None) -> Suite:
     """All cases of a valid state, in a fixed order; pure and deterministic.
 
     Args:
         state: valid by :func:`stamina.rest.validate.check`.
         origins: says for every target when it was last altered.
         draw: where the test values come from.
+        removed_conditions: that must not count any more.
 
     Raises:
         BenchmarkFault: an action cannot be exercised, so the state is not valid.
     """
     kits = make_kits(state, draw)
-    found = list(_cases(kits, fine=True)) if len(state.entities) <= SMALL else []
+    gone = removed_conditions or {}
+    found = list(_cases(kits, gone, fine=True)) if len(state.entities) <= SMALL else []
     if not 0 < len(found) <= MANY:
-        found = list(_cases(kits, fine=False))
+        found = list(_cases(kits, gone, fine=False))
     cases: list[Case] = []
     taken: set[str] = set()
     for case in found:
@@ -69,7 +73,7 @@ def build(state: State, origins: Origins, draw: Draw) -> Suite:
     return Suite(tuple(cases))
 
 
-def _cases(kits: Kits, *, fine: bool) -> Iterator[Case]:
+def _cases(kits: Kits, gone: Removed, *, fine: bool) -> Iterator[Case]:
     yield from server(kits, fine=fine)
     for kit in kits.by_name.values():
         yield from _alone((attrs.evolve(kit.entity, actions=()), kit.number), fine)
@@ -77,7 +81,7 @@ def _cases(kits: Kits, *, fine: bool) -> Iterator[Case]:
             yield from _referring(kits.around(kit, 1, stranger=True), fine)
         around = kits.around(kit, 2) if kit.entity.actions else ()
         for action in kit.entity.actions:
-            yield from _acting(around, action)
+            yield from _acting(around, action, gone.get((kit.entity.name, action.name), ()))
     yield from removed_segments(kits)
 
 
@@ -99,11 +103,11 @@ def _referring(sources: tuple[Source, ...], fine: bool) -> tuple[Case, ...]:  # 
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _acting(sources: tuple[Source, ...], action: Action) -> tuple[Case, ...]:
-    """The cases of one action of the first entity; effects reach its neighbours, and set-up their neighbours."""
+def _acting(sources: tuple[Source, ...], action: Action, gone: tuple[Condition, ...]) -> tuple[Case, ...]:
+    """The cases of one action of the first entity; effects reach its neighbours, and set-up their neighbours. ``gone`` are conditions that it had once."""
     (entity, number), *others = sources
     kits = kits_of(((attrs.evolve(entity, actions=(action,)), number), *others))
-    return tuple(actions(next(iter(kits.by_name.values())), kits))
+    return tuple(actions(next(iter(kits.by_name.values())), kits, gone))
 
 
 def _unique(name: str, taken: set[str]) -> str:

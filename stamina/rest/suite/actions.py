@@ -12,20 +12,20 @@ import attrs
 
 from stamina.errors import BenchmarkFault
 from stamina.rest import witness
-from stamina.rest.expressions import OnEach, OnReference, OnThis
+from stamina.rest.expressions import Condition, OnEach, OnReference, OnThis
 from stamina.rest.schema import EnumType
 from stamina.rest.semantics import Store, run_effects, view
 from stamina.rest.suite.kit import Kit, Kits, case, missing
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
-from stamina.rest.suite.rich import accepted, ends, enriched, operands, shown, subjects, with_bystanders, with_empty_others, with_far_others
+from stamina.rest.suite.rich import accepted, enriched, operands, shown, subjects, unasked, with_bystanders, with_empty_others, with_far_others
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
 from stamina.rest.suite.variants import around, extremes, pairs, with_items, with_null
 from stamina.rest.worlds import World
 from stamina.suite import Case, Step
 
 
-def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
-    """The cases of each action: success, states (404 first), one for each condition, and what special objects do.
+def actions(kit: Kit, kits: Kits, gone: tuple[Condition, ...] = ()) -> Iterator[Case]:
+    """The cases of each action: success, states (404 first), one for each condition, and what special objects do. ``gone`` are conditions that it had once.
 
     Raises:
         BenchmarkFault: the state is not valid, for an action cannot be exercised (B5).
@@ -37,7 +37,7 @@ def actions(kit: Kit, kits: Kits) -> Iterator[Case]:
             raise BenchmarkFault(f"{kit.entity.name}.{action.name} cannot be exercised, so it cannot be tested (rule B5)")
         scene = scene_of(world, actors)
         rich = enriched(actors, scene)
-        yield _succeeds(actors, rich)
+        yield _succeeds(actors, rich, gone)
         yield _states(actors, rich)
         yield from (_condition(actors, scene, index) for index in range(len(action.conditions)))
         yield from _special(actors, rich)
@@ -48,7 +48,7 @@ def _case(actors: Actors, kind: str, title: str, rules: tuple[str, ...], steps: 
     return case("actions", f"{entity.segment}_{action.name}_{kind}", title, rules, ("action", entity.name, action.name), *steps)
 
 
-def _succeeds(actors: Actors, scene: Scene) -> Case:
+def _succeeds(actors: Actors, scene: Scene, gone: tuple[Condition, ...]) -> Case:
     full = with_bystanders(actors, with_far_others(actors, scene))
     stage = Stage(actors)
     stage.play(full)
@@ -56,7 +56,7 @@ def _succeeds(actors: Actors, scene: Scene) -> Case:
     # Open fields at their extremes: what is not among the conditions does not count, a condition that was removed included.
     far = list(extremes(actors, full, lambda candidate: accepted(actors, candidate)))
     far[1:2] = [with_empty_others(actors, each) for each in far[1:2]]
-    for each in (*far, *ends(actors, (full, *far))):
+    for each in (*far, *unasked(actors, (full, *far), gone)):
         stage.play(each)
     for each in shown(actors, full):
         stage.play(with_bystanders(actors, each))

@@ -86,7 +86,7 @@ def _exact(operation: AnalyticsOperation, values: Sequence[Json]) -> Fraction | 
 
 
 def _values(field: Field, operation: AnalyticsOperation) -> tuple[Json, Json, Json]:
-    """Three values inside the bounds; the one that ``operation`` looks for, if it looks for one, is the second."""
+    """Three values inside the bounds; the one that ``operation`` looks for, if it looks for one, is the second. A sum has no 0 there."""
     assert isinstance(field.type, IntegerType | FloatType)
     scale = 1024 if isinstance(field.type, FloatType) else 1
     low, high = (None if bound is None else round(bound * scale) for bound in (field.type.minimum, field.type.maximum))
@@ -95,7 +95,9 @@ def _values(field: Field, operation: AnalyticsOperation) -> tuple[Json, Json, Js
         # An odd number of units has ten decimals, so that rounding shows.
         bottom, top = (bottom | 1, (top - 1) | 1) if top - bottom > 3 else (bottom, top)
     middle = _middle(bottom, top)
-    ordered = (middle, bottom, top) if operation is AnalyticsOperation.MIN else (middle, top, bottom)
+    # The second is deleted, and a sum without it must be another one.
+    lowest = operation is AnalyticsOperation.MIN or (operation is AnalyticsOperation.SUM and not top)
+    ordered = (middle, bottom, top) if lowest else (middle, top, bottom)
     one, two, three = (number if scale == 1 else number / scale for number in ordered)
     return one, two, three
 

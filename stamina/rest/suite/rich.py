@@ -8,11 +8,13 @@ from typing import Final
 import attrs
 
 from stamina.rest import testdata, witness
-from stamina.rest.expressions import Compute, Effect, IncrementBy, OnThis, SetTo, Subject
-from stamina.rest.schema import DatetimeType, Field, FloatType, IntegerType, ReferenceListType
+from stamina.rest.expressions import Compute, Condition, Effect, IncrementBy, OnThis, SetTo, Subject
+from stamina.rest.schema import Field, ReferenceListType
+from stamina.rest.semantics import is_met, view
 from stamina.rest.suite.kit import target_name
+from stamina.rest.suite.misreadings import negated
 from stamina.rest.suite.stage import Actors, Scene, is_legal, predict, scene_of
-from stamina.rest.suite.variants import with_items, with_reference
+from stamina.rest.suite.variants import around, with_items, with_reference
 from stamina.rest.values import may_be_null
 
 
@@ -163,25 +165,33 @@ def shown(actors: Actors, scene: Scene) -> Iterator[Scene]:
                 yield attrs.evolve(enriched(actors, scene_of(world, actors, f"s{index}-")), label=f"effect {index + 1} has something to write")
 
 
-def ends(actors: Actors, scenes: Sequence[Scene]) -> Iterator[Scene]:
-    """Scenes in which a number or instant that conditions hold fast lies further out than in any of these: others have to move along.
+def unasked(actors: Actors, scenes: Sequence[Scene], gone: Sequence[Condition]) -> Iterator[Scene]:
+    """Scenes in which the action succeeds and a condition that it had once does not hold, for those that hold in all of the scenes that are played anyway."""
+    there = list(scenes)
+    for condition in gone:
+        if all(_holds(actors, condition, scene) for scene in there):
+            found = next((each for each in _without_it(actors, condition, there) if accepted(actors, each) and not _holds(actors, condition, each)), None)
+            if found is not None:
+                there.append(attrs.evolve(found, label="a condition that was removed does not count"))
+                yield there[-1]
 
-    A condition that was removed may have asked for more than the rest do.
-    """
+
+def _holds(actors: Actors, condition: Condition, scene: Scene) -> bool:
+    entity = actors.kit.entity
+    return is_met(condition, view(scene.store[entity.name][scene.acting], scene.store, entity))
+
+
+def _without_it(actors: Actors, condition: Condition, scenes: Sequence[Scene]) -> Iterator[Scene]:
+    """Scenes in which a condition may not hold: little changed from others, then such that are looked for as a whole."""
     state, entity, action = actors.kits.state, actors.kit.entity, actors.action
-    for field in actors.kit.plain:
-        if (entity.name, scenes[0].acting, field.name) not in scenes[0].pinned or not isinstance(field.type, IntegerType | FloatType | DatetimeType):
-            continue
-        there = [value for value in (scene.read(entity.name, scene.acting, field.name) for scene in scenes) if value is not None]
-        for most, end in zip((False, True), testdata.ends(field), strict=True):
-            if end in there:
-                continue
-            world = witness.extreme(state, entity, action, field.name, most=most)
-            scene = None if world is None else scene_of(world, actors)
-            if scene is not None and accepted(actors, scene):
-                value = scene.read(entity.name, scene.acting, field.name)
-                if all(value > each if most else value < each for each in there):
-                    yield attrs.evolve(scene, label=f"{field.name} is as {'large' if most else 'small'} as may be")
+    for scene in reversed(scenes):
+        for each in around(actors, condition, scene):
+            yield from (each, *(each.changed(entity.name, each.acting, {action.enum_field: value}) for value in action.from_values))
+    turned = attrs.evolve(action, conditions=(*action.conditions, negated(condition)))
+    asked = attrs.evolve(action, conditions=(*action.conditions, condition))
+    for world in (witness.succeeding(state, entity, turned), witness.failing_only(state, entity, asked, len(action.conditions))):
+        if world is not None:
+            yield scene_of(world, actors)
 
 
 def with_bystanders(actors: Actors, scene: Scene) -> Scene:

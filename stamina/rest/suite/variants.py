@@ -222,21 +222,23 @@ def _terms(one: Field, two: Field, operator: ArithmeticOperator, wanted: float) 
 
 
 _PAIRS: Final = 24
-_WALKED: Final = 60_000
-"""Multiples of the step on either side of zero that a factor without bounds is looked for among."""
+_TRIED: Final = 60_000
+"""Factors that are looked for at most: of every pair, one is no larger than the root of the product."""
 
 
 def _factors(one: Field, two: Field, wanted: float) -> Iterator[tuple[float, float]]:
-    """Pairs of values of two fields whose product is exact, the smallest factors first."""
+    """Pairs of values of two fields whose product is exact, the smallest values of the first field first."""
     scales = [1024 if isinstance(field.type, FloatType) else 1 for field in (one, two)]
     total = Fraction(wanted) * scales[0] * scales[1]
     if total.denominator != 1 or not total:
         return
-    low, high = _units(one, scales[0])
-    for unit in sorted(range(max(low, -_WALKED), min(high, _WALKED) + 1), key=abs):
-        if unit and total.numerator % unit == 0:
-            other, (least, most) = total.numerator // unit, _units(two, scales[1])
-            if least <= other <= most:
+    (low, high), (least, most) = _units(one, scales[0]), _units(two, scales[1])
+    root = min(math.isqrt(abs(total.numerator)), _TRIED)
+    small = [unit for unit in range(1, root + 1) if total.numerator % unit == 0]
+    for size in dict.fromkeys((*small, *(abs(total.numerator) // unit for unit in reversed(small)))):
+        for unit in (-size, size):
+            other = total.numerator // unit
+            if low <= unit <= high and least <= other <= most:
                 yield (unit if scales[0] == 1 else unit / 1024), (other if scales[1] == 1 else other / 1024)
 
 
