@@ -18,6 +18,7 @@ from stamina.rest.expressions import (
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import Builder, Flawed, flawed, tampering
 from stamina.rest.mutants.mutant import CRASH, Fault, Faults, Ground, Operator, operator, serving, with_entity
+from stamina.rest.mutants.proofs import same_when_reduced
 from stamina.rest.resources import Resource
 from stamina.rest.schema import Action, Entity, EnumType, State
 from stamina.rest.semantics import Refusal, View, is_met
@@ -40,7 +41,12 @@ def altered(ground: Ground, entity: Entity, action: Action, detail: str, equival
     new = attrs.evolve(action, **news)
     actions = tuple(new if each is action else each for each in entity.actions)
     build = serving(with_entity(ground.state, entity, attrs.evolve(entity, actions=actions)))
-    return action_fault(entity, action, detail, build, equivalent, partial(nothing_tells, ground.state, entity, action, new))
+    return action_fault(entity, action, detail, build, equivalent, partial(_no_difference, ground.state, entity, action, new))
+
+
+def _no_difference(state: State, entity: Entity, right: Action, wrong: Action) -> str:
+    """Why a server that takes one action for another cannot be told from a right one; empty when it can be, or when that is not known."""
+    return same_when_reduced(right, wrong) or nothing_tells(state, entity, right, wrong)
 
 
 def replaced(items: tuple[Any, ...], index: int, *news: Any) -> tuple[Any, ...]:

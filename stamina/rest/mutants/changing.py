@@ -36,7 +36,7 @@ from stamina.rest.mutants.effects import idle
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import Builder, showing, tampering
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, Operator, guarded, operator, serving, with_entity
-from stamina.rest.mutants.proofs import effect_without_trace, implied, same_but_for_order
+from stamina.rest.mutants.proofs import effect_without_trace, implied, same_but_for_order, same_when_reduced
 from stamina.rest.schema import Action, Entity, Field, State, StringType
 from stamina.rest.semantics import Object
 from stamina.rest.suite.removed import analytics_label, analytics_path
@@ -137,7 +137,7 @@ def _acting_alike(state: State, right: Entity, wrong: Entity, *, thoroughly: boo
         if other is None or not _is_sound(state, right, other):
             return ""
         if other != action:
-            why = _idle_effect(state, right, action, other) or same_but_for_order(action, other) or implied(action, other)
+            why = _idle_effect(state, right, action, other) or same_but_for_order(action, other) or same_when_reduced(action, other) or implied(action, other)
             if not why and thoroughly:
                 why = nothing_tells(state, right, action, other)
             if not why:

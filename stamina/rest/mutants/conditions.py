@@ -29,7 +29,8 @@ from stamina.rest.mutants.acting import Acting, action_fault, altered, each_acti
 from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
-from stamina.rest.mutants.proofs import NEVER_NULL, NULL_IS_WRONG_STATE, apart, at_most_one, never_empty, never_equal, never_null
+from stamina.rest.mutants.nulls import never_null
+from stamina.rest.mutants.proofs import NEVER_NULL, NULL_IS_WRONG_STATE, apart, at_most_one, exactly_one, never_empty, never_equal
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Refusal, View, is_met, value_of
 from stamina.rest.testdata import UNIT, step_datetime
@@ -94,7 +95,8 @@ def quantifier_swapped(ground: Ground) -> Faults:
         condition = where[3]
         if isinstance(condition, Quantified):
             other = Quantifier.ALL if condition.quantifier is Quantifier.ANY else Quantifier.ANY
-            yield _with_condition(ground, where, f"{other} for {condition.quantifier}", attrs.evolve(condition, quantifier=other))
+            why = exactly_one(where[1], where[2])
+            yield _with_condition(ground, where, f"{other} for {condition.quantifier}", attrs.evolve(condition, quantifier=other), why)
 
 
 def _inner(ground: Ground, detail: str, change: Callable[[Comparison | NullCheck], Comparison | NullCheck | None]) -> Iterator[Fault]:

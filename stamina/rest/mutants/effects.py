@@ -51,10 +51,15 @@ def read_field(ground: Ground, entity: Entity, effect: Effect, ref: FieldRef) ->
 
 def idle(ground: Ground, where: Where) -> str:
     """Why an effect, right as it is, never changes anything."""
-    entity, action, index, effect = where
+    return effect_without_force(where[1], where[2]) or unwritable_effect(ground, where)
+
+
+def unwritable_effect(ground: Ground, where: Where) -> str:
+    """Why an effect writes nothing in a fair test where nothing has changed its operands before."""
+    entity, _, _, effect = where
     value = effect.assignment.value if isinstance(effect.assignment, Compute) else None
     operands = () if value is None else tuple(read_field(ground, entity, effect, ref) for ref in (value.left, value.right))
-    return effect_without_force(action, index) or unwritable(target_field(ground, entity, effect)[1], effect, operands)
+    return unwritable(target_field(ground, entity, effect)[1], effect, operands)
 
 
 def _with_effect(ground: Ground, where: Where, detail: str, *news: Effect, why: str = "") -> Fault:
@@ -146,7 +151,7 @@ def arithmetic_turned(ground: Ground) -> Faults:
 def arithmetic_subject(ground: Ground) -> Faults:
     """An operand is read from the acting object instead of the one written, or the other way round."""
     for where, value in _computations(ground):
-        entity, _, _, effect = where
+        entity, action, index, effect = where
         owner, _ = target_field(ground, entity, effect)
         if isinstance(effect.scope, OnThis):
             continue
@@ -156,8 +161,10 @@ def arithmetic_subject(ground: Ground) -> Faults:
             same = source.find_field(ref.field)
             before = (entity if ref.subject is Subject.THIS else owner).field(ref.field)
             if same is not None and type(same.type) is type(before.type):
-                swapped = attrs.evolve(value, **{side: attrs.evolve(ref, subject=other)})
-                yield _with_effect(ground, where, f"reads {ref.field} elsewhere", attrs.evolve(effect, assignment=Compute(swapped)))
+                swapped = attrs.evolve(effect, assignment=Compute(attrs.evolve(value, **{side: attrs.evolve(ref, subject=other)})))
+                wrongly = attrs.evolve(action, effects=replaced(action.effects, index, swapped))
+                why = idle(ground, where) if idle(ground, (entity, wrongly, index, swapped)) else ""
+                yield _with_effect(ground, where, f"reads {ref.field} elsewhere", swapped, why=why)
 
 
 def _computations(ground: Ground) -> Iterator[tuple[Where, Arithmetic]]:

@@ -53,10 +53,13 @@ _SOMETHING_ELSE: Final = "something else"
 """Stands for every string, instant and id that is not mentioned; nothing is computed from them."""
 
 
-def nothing_tells(state: State, entity: Entity, right: Action, wrong: Action, touched: Sequence[Effect] = (), play: Play = run_effects) -> str:
+def nothing_tells(
+    state: State, entity: Entity, right: Action, wrong: Action, touched: Sequence[Effect] = (), play: Play = run_effects, *, in_order: bool = True
+) -> str:
     """Why a server that takes one action for another, or runs the effects that are ``touched`` by ``play``, cannot be told from a right one.
 
-    Empty when it can be, or when that is not known. The actions may differ in their conditions or in their effects.
+    Empty when it can be, or when that is not known. The actions may differ in their conditions or in their effects. A ``play`` that is not ``in_order`` may
+    let effects read what was there before others wrote it.
     """
     if attrs.evolve(wrong, conditions=right.conditions, effects=right.effects) != right:
         return ""
@@ -68,7 +71,7 @@ def nothing_tells(state: State, entity: Entity, right: Action, wrong: Action, to
     for part in (slices.around(effects, conditions), slices.around(effects, conditions, widely=True)):
         if part is None or not all(part.conditions(each) for each in conditions):
             return ""
-        if not (_by_effects(part, right, wrong, play, touched) if effects else _by_conditions(part, right, wrong)):
+        if not (_by_effects(part, right, wrong, play, touched, in_order=in_order) if effects else _by_conditions(part, right, wrong)):
             return NO_VALUES
     return ""
 
@@ -230,7 +233,7 @@ def _subsets(items: Iterable[Json]) -> Iterator[tuple[Json, ...]]:
     return itertools.chain.from_iterable(itertools.combinations(items, size) for size in range(len(items) + 1))
 
 
-def _by_effects(part: _Part, right: Action, wrong: Action, play: Play, touched: Sequence[Effect]) -> bool:
+def _by_effects(part: _Part, right: Action, wrong: Action, play: Play, touched: Sequence[Effect], *, in_order: bool) -> bool:
     """Whether some values tell, or may do, when the conditions hold and the effects run."""
     conditions = [(each, True) for each in right.conditions if part.conditions(each)]
     rights, wrongs = ([each for each in action.effects if part.effects(each)] for action in (right, wrong))
@@ -247,8 +250,10 @@ def _by_effects(part: _Part, right: Action, wrong: Action, play: Play, touched: 
         return seen.store != other.store
 
     def needs(pattern: _Pattern) -> frozenset[Place]:
-        active = [*_active(rights, pattern), *_active(wrongs, pattern), *touched]
-        return frozenset(place for effect in active for place in _places(effect))
+        actives = [list(_active(effects, pattern)) for effects in (rights, wrongs)]
+        places = {place for effect in (*actives[0], *actives[1], *touched) for place in _places(effect)}
+        # What both servers set before anything reads it may have been anything.
+        return frozenset(places - (_set_first(actives[0], touched) & _set_first(actives[1], touched) if in_order else frozenset()))
 
     return _is_found(part, conditions, rights, tells, needs)
 
@@ -259,6 +264,17 @@ def _places(effect: Effect) -> Iterator[Place]:
     yield where, effect.target
     if isinstance(effect.assignment, Compute):
         yield from ((("" if ref.subject is Subject.THIS else where), ref.field) for ref in (effect.assignment.value.left, effect.assignment.value.right))
+
+
+def _set_first(effects: Iterable[Effect], touched: Sequence[Effect]) -> frozenset[Place]:
+    """The fields that an effect, run as it should be, sets to a literal before any other reads or writes them."""
+    before, found = set[Place](), set[Place]()
+    for effect in effects:
+        place, *read = _places(effect)
+        if isinstance(effect.assignment, SetTo) and place not in before and effect not in touched:
+            found.add(place)
+        before |= {place, *read}
+    return frozenset(found)
 
 
 def _active(effects: Iterable[Effect], pattern: _Pattern) -> Iterator[Effect]:

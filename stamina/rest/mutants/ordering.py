@@ -18,11 +18,13 @@ from stamina.rest.expressions import (
     Subject,
 )
 from stamina.rest.mutants.acting import Acting, action_fault, altered, each_action
+from stamina.rest.mutants.effects import unwritable_effect
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Faults, Ground, operator
+from stamina.rest.mutants.nulls import places_read
 from stamina.rest.mutants.proofs import effect_without_trace
-from stamina.rest.schema import Action
+from stamina.rest.schema import Action, Entity
 from stamina.rest.semantics import View, assign, run_effects, written
 
 
@@ -32,9 +34,24 @@ def effects_from_snapshot(ground: Ground) -> Faults:
     for entity, action in each_action(ground):
         if _reads_what_was_written(action):
             build = flawed(_Snapshot, ground.state, entity.name, action.name)
-            prove = partial(nothing_tells, ground.state, entity, action, action, _reading(action), _from_snapshot)
-            traces = [effect_without_trace(action, action.effects.index(each)) for each in _reading(action)]
-            yield action_fault(entity, action, "effects read what was before", build, traces[0] if all(traces) else "", prove)
+            prove = partial(nothing_tells, ground.state, entity, action, action, _reading(action), _from_snapshot, in_order=False)
+            yield action_fault(entity, action, "effects read what was before", build, _nothing_read(ground, entity, action), prove)
+
+
+def _nothing_read(ground: Ground, entity: Entity, action: Action) -> str:
+    """Why it never shows when effects read what was there before the first: those that read anything leave no trace, or never write anything either way."""
+    reasons, before = list[str](), set[str]()
+    for index, effect in enumerate(action.effects):
+        if effect in _reading(action):
+            why = effect_without_trace(action, index)
+            if not why and before.isdisjoint((effect.target, *(name for _, name in places_read(effect)))):
+                why = unwritable_effect(ground, (entity, action, index, effect))
+                if why:
+                    reasons.append(why)
+                    continue
+            reasons.append(why)
+        before.add(effect.target)
+    return reasons[0] if reasons and all(reasons) else ""
 
 
 class _Snapshot(Acting):

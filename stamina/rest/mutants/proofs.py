@@ -29,7 +29,6 @@ from stamina.rest.expressions import (
     OnEach,
     OnReference,
     OnThis,
-    Operand,
     Quantified,
     Quantifier,
     Scope,
@@ -37,6 +36,7 @@ from stamina.rest.expressions import (
     Subject,
     Sum,
 )
+from stamina.rest.mutants.nulls import always_null, as_words, null_places, own_fields, places_read, set_places
 from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType
 from stamina.rest.semantics import View, compare, is_met
 from stamina.rest.values import may_be_null
@@ -58,6 +58,8 @@ APART: Final = "V4: by their bounds {} and {} are never equal"
 IMPLIED: Final = "B2: another condition asks for one value, which meets this one"
 ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
+REDUCED: Final = "B3: they differ in effects alone that are overwritten or find null, and do the same without those"
+ONE_OBJECT: Final = "B2: the other conditions hold only when {} has exactly one object, and then any and all are the same"
 NULL_IS_WRONG_STATE: Final = "B1: the enum field alone can be null there, and null is a wrong state"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
 
@@ -91,6 +93,20 @@ def same_but_for_order(one: Action, other: Action) -> str:
     places = {effect: place for place, effect in enumerate(other.effects)}
     moved = [(first, second) for first, second in combinations(one.effects, 2) if places[first] > places[second]]
     return COMMUTING if len(places) == len(one.effects) and all(commute(*pair) for pair in moved) else ""
+
+
+def reduced(action: Action) -> Action:
+    """The action without the effects that leave no trace or never change anything: what is left does the same."""
+    for index in range(len(action.effects)):
+        if effect_without_trace(action, index) or effect_without_force(action, index):
+            return reduced(attrs.evolve(action, effects=(*action.effects[:index], *action.effects[index + 1 :])))
+    return action
+
+
+def same_when_reduced(one: Action, other: Action) -> str:
+    """Why two actions do the same that differ in their effects: they come to the same once those are left out that change nothing."""
+    left = reduced(one), reduced(other)
+    return REDUCED if left != (one, other) and (left[0] == left[1] or same_but_for_order(*left)) else ""
 
 
 def implied(one: Action, other: Action) -> str:
@@ -143,13 +159,15 @@ def effect_without_trace(action: Action, index: int) -> str:
 
 def effect_without_force(action: Action, index: int) -> str:
     """Why an effect, right as it is, never changes anything."""
-    effect = action.effects[index]
-    if not isinstance(effect.scope, OnThis):
-        return effect_of_null(action, index)
-    null = [name for name in _numbers_read(effect) if name in always_null(action, index)]
+    effect, places = action.effects[index], null_places(action, index)
+    null = [place for place in places_read(effect) if place in places]
     if null:
-        return STAYS_NULL.format(f"this.{null[0]}")
-    if isinstance(effect.assignment, SetTo) and (effect.target, effect.assignment.value) in _pinned(action, index):
+        return STAYS_NULL.format(as_words(null[0]))
+    if not isinstance(effect.assignment, SetTo):
+        return ""
+    if effect.assignment.value is None and (effect.scope, effect.target) in places:
+        return ALREADY.format(as_words((effect.scope, effect.target)))
+    if isinstance(effect.scope, OnThis) and (effect.target, effect.assignment.value) in _pinned(action, index):
         return ALREADY.format(f"this.{effect.target}")
     return ""
 
@@ -157,7 +175,7 @@ def effect_without_force(action: Action, index: int) -> str:
 def effect_of_null(action: Action, index: int) -> str:
     """Why an effect never changes anything, on whatever object: it reads a field of the acting one that is null."""
     effect = action.effects[index]
-    read = set(_fields(effect.assignment.value)) if isinstance(effect.assignment, Compute) else set()
+    read = set(own_fields(effect.assignment.value)) if isinstance(effect.assignment, Compute) else set()
     null = read & always_null(action, index)
     return STAYS_NULL.format(f"this.{min(null)}") if null else ""
 
@@ -226,30 +244,6 @@ def _combined(symbol: ArithmeticOperator, one: Span, two: Span) -> Span:
             return (-math.inf, math.inf) if any(map(math.isinf, (*one, *two))) else (min(corners), max(corners))
 
 
-def always_null(action: Action, index: int) -> frozenset[str]:
-    """The acting object's fields that are null whenever effect ``index`` is reached."""
-    names = {each.operand.field for each in action.conditions if isinstance(each, NullCheck) and each.is_null}
-    for effect in action.effects[:index]:
-        if isinstance(effect.assignment, SetTo) and isinstance(effect.scope, OnThis):
-            (names.add if effect.assignment.value is None else names.discard)(effect.target)
-        elif isinstance(effect.assignment, SetTo):
-            # It may lead back to the acting object.
-            names -= {effect.target} if effect.assignment.value is not None else set()
-    return frozenset(names)
-
-
-def never_null(action: Action, index: int) -> frozenset[str]:
-    """The acting object's fields that are not null whenever effect ``index`` is reached."""
-    names = {name for each in action.conditions for name in _compared(each)}
-    for effect in action.effects[:index]:
-        if isinstance(effect.assignment, SetTo):
-            if effect.assignment.value is None:
-                names.discard(effect.target)
-            elif isinstance(effect.scope, OnThis):
-                names.add(effect.target)
-    return frozenset(names)
-
-
 def never_empty(action: Action, list_field: str) -> str:
     """Why the acting object's list is not empty when the action is taken: a condition would not hold."""
     for number, each in enumerate(action.conditions, 1):
@@ -275,6 +269,15 @@ def at_most_one(action: Action, list_field: str) -> str:
     return ""
 
 
+def exactly_one(action: Action, index: int) -> str:
+    """Why it does not matter whether condition ``index`` asks for any object of a list or for all."""
+    condition = action.conditions[index]
+    rest = attrs.evolve(action, conditions=(*action.conditions[:index], *action.conditions[index + 1 :]))
+    if not isinstance(condition, Quantified) or not never_empty(rest, condition.list_field) or not at_most_one(rest, condition.list_field):
+        return ""
+    return ONE_OBJECT.format(f"this.{condition.list_field}")
+
+
 def never_equal(action: Action, index: int) -> str:
     """Why the two sides of a comparison of fields are never equal when all other conditions hold."""
     mine = action.conditions[index]
@@ -284,38 +287,6 @@ def never_equal(action: Action, index: int) -> str:
         if number - 1 != index and isinstance(each, Comparison) and {each.left, each.right} == {mine.left, mine.right} and not compare(0, each.comparator, 0):
             return NEVER_EQUAL.format(number)
     return ""
-
-
-def _compared(condition: Condition) -> Iterator[str]:
-    """The acting object's fields that are not null when the condition holds."""
-    match condition:
-        case NullCheck(operand, False):
-            yield operand.field
-        case Comparison(left, _, right):
-            yield from _fields(left)
-            if isinstance(right, FieldRef):
-                yield from _fields(right)
-        case _:
-            return
-
-
-def _fields(operand: Operand) -> Iterator[str]:
-    match operand:
-        case FieldRef(field, Subject.THIS):
-            yield field
-        case Arithmetic(left, _, right):
-            yield from _fields(left)
-            yield from _fields(right)
-        case _:
-            return
-
-
-def _numbers_read(effect: Effect) -> Iterator[str]:
-    """The acting object's fields without which an effect on it does nothing."""
-    if isinstance(effect.assignment, IncrementBy):
-        yield effect.target
-    if isinstance(effect.assignment, Compute):
-        yield from _fields(effect.assignment.value)
 
 
 def _pinned(action: Action, index: int) -> frozenset[tuple[str, object]]:
@@ -367,7 +338,7 @@ def _read_elsewhere(effect: Effect) -> Iterator[str]:
         return
     yield effect.scope.field
     if isinstance(effect.assignment, Compute):
-        yield from _fields(effect.assignment.value)
+        yield from own_fields(effect.assignment.value)
 
 
 def _always_writes(action: Action, later: Effect, index: int) -> bool:
@@ -376,8 +347,8 @@ def _always_writes(action: Action, later: Effect, index: int) -> bool:
         return True
     if not isinstance(later.assignment, Compute) or not isinstance(later.scope, OnThis):
         return False
-    read = set(_numbers_read(later))
-    return later.target not in read and read <= never_null(action, index)
+    read = set(places_read(later))
+    return (later.scope, later.target) not in read and read <= set_places(action, index)
 
 
 def _may_read(later: Effect, effect: Effect) -> bool:

@@ -26,6 +26,7 @@ from stamina.rest.mutants.effects import Where, each_effect, idle, read_field, t
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
+from stamina.rest.mutants.nulls import as_words, never_null, set_places
 from stamina.rest.mutants.proofs import (
     NEVER_NULL,
     OVERRULED,
@@ -35,7 +36,6 @@ from stamina.rest.mutants.proofs import (
     effect_without_trace,
     effects_cancel,
     never_empty,
-    never_null,
     never_refused,
     only_refused_at_target,
 )
@@ -237,9 +237,8 @@ def _null_faults(ground: Ground, detail: str, run: Runner, *, crashes: bool = Fa
             operands = [(ref.subject is Subject.THIS, read_field(ground, entity, effect, ref)) for ref in refs]
         nullable = [(is_own, each) for is_own, each in operands if may_be_null(each)]
         if nullable:
-            known = never_null(action, index)
-            proven = all(is_own and each.name in known for is_own, each in nullable)
-            why = NEVER_NULL.format(f"this.{nullable[0][1].name}") if proven else ""
+            places = [(OnThis() if is_own else effect.scope, each.name) for is_own, each in nullable]
+            why = NEVER_NULL.format(as_words(places[0])) if set_places(action, index).issuperset(places) else ""
             yield _running(ground, where, detail, run, why, crashes=crashes), where
 
 

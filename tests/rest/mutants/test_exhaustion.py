@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stamina.rest.candidates import fits
-from stamina.rest.expressions import Comparator, Comparison, Compute, Condition, Count, Effect, FieldRef, IncrementBy, Literal, OnThis, SetTo
+from stamina.rest.expressions import Comparator, Comparison, Compute, Condition, Count, Effect, FieldRef, IncrementBy, Literal, OnThis, SetTo, Subject
 from stamina.rest.mutants.exhaustion import NO_VALUES, nothing_tells
 from stamina.rest.mutants.narrowing import Known, narrowed
 from stamina.rest.schema import Action, Entity, Field, FloatType, IntegerType, ReferenceType, State
@@ -164,6 +164,19 @@ def test_what_cannot_be_gone_through_is_not_proven() -> None:
     counted = acting(conditions=(Comparison(Count("all"), Comparator.GE, Literal(0)),))
     assert nothing_tells(STATE, THING, counted, acting()) == "", "lists are not gone through"
     assert nothing_tells(STATE, THING, acting(), attrs.evolve(acting(), to_value="on")) == ""
+
+
+def test_what_both_servers_set_before_anything_reads_it_may_have_been_anything() -> None:
+    """``x`` of the items has too many values to be gone through; what it is set to leads beyond the bounds of ``y``."""
+    item = Entity("Item", (Field("x", IntegerType()), Field("y", IntegerType(-10, 10)), Field("z", IntegerType(1, None), nullable=True)))
+    state = attrs.evolve(STATE, entities=(*STATE.entities[:2], item))
+    reads = Effect("y", Compute(arithmetic(FieldRef("z", Subject.OTHER), "+", OTHER_X)), ALL)
+    right = acting(Effect("x", SetTo(46), ALL), reads)
+    assert nothing_tells(state, THING, right, without(right, 1)) == NO_VALUES
+    assert nothing_tells(state, THING, right, without(right, 0)) == "", "set by one alone"
+    assert nothing_tells(state, THING, acting(reads, Effect("x", SetTo(46), ALL)), acting(Effect("x", SetTo(46), ALL))) == "", "read before"
+    assert nothing_tells(state, THING, right, right, (reads,), lambda effects, seen: run_effects(effects[:1], seen)) == NO_VALUES
+    assert nothing_tells(state, THING, right, right, (reads,), lambda effects, seen: run_effects(effects[:1], seen), in_order=False) == ""
 
 
 REFS = st.sampled_from((A, B, C))

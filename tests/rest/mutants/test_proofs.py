@@ -25,9 +25,10 @@ from stamina.rest.expressions import (
     Quantified,
     Quantifier,
     SetTo,
+    Subject,
     Sum,
 )
-from stamina.rest.mutants import proofs
+from stamina.rest.mutants import nulls, proofs
 from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType, ReferenceListType, ReferenceType
 from stamina.rest.semantics import Store, arithmetic, perform, refusal, view
 
@@ -44,11 +45,19 @@ ENTITY = Entity(
     ),
 )
 A_IS_NULL, A_IS_SET = NullCheck(FieldRef("a"), is_null=True), NullCheck(FieldRef("a"), is_null=False)
+ADD = ArithmeticOperator.ADD
 SUM_OF_A_AND_B = Compute(Arithmetic(FieldRef("a"), ArithmeticOperator.ADD, FieldRef("b")))
 
 
 def acting(*effects: Effect, conditions: tuple[object, ...] = ()) -> Action:
     return attrs.evolve(ACTION, effects=effects, conditions=conditions)
+
+
+B_IS_SET = NullCheck(FieldRef("b"), is_null=False)
+ITEM_A = FieldRef("a", Subject.OTHER)
+ITEMS_LACK_A = Quantified(Quantifier.ALL, "all", NullCheck(ITEM_A, is_null=True))
+ITEMS_HAVE_A = Quantified(Quantifier.ALL, "all", NullCheck(ITEM_A, is_null=False))
+ITEM_A_TO_C = Effect("c", Compute(Arithmetic(FieldRef("b"), ArithmeticOperator.ADD, ITEM_A)), OnEach("all"))
 
 
 def outcomes(action: Action) -> Iterator[object]:
@@ -102,6 +111,9 @@ NO_FORCE = {
     "arithmetic with null": acting(Effect("c", SUM_OF_A_AND_B), conditions=(A_IS_NULL,)),
     "the value that the conditions ask for": acting(Effect("b", SetTo(4)), conditions=(Comparison(FieldRef("b"), Comparator.EQ, Literal(4)),)),
     "null where the conditions ask for null": acting(Effect("a", SetTo(None)), conditions=(A_IS_NULL,)),
+    "an increment of what is null in every object of a list": acting(Effect("a", IncrementBy(1), OnEach("all")), conditions=(ITEMS_LACK_A,)),
+    "arithmetic with what is null in every object of a list": acting(ITEM_A_TO_C, conditions=(ITEMS_LACK_A,)),
+    "null in objects that the conditions ask to hold null": acting(Effect("a", SetTo(None), OnEach("all")), conditions=(ITEMS_LACK_A,)),
 }
 
 
@@ -109,6 +121,63 @@ NO_FORCE = {
 def test_an_effect_without_force_changes_nothing(action: Action) -> None:
     assert proofs.effect_without_force(action, 0)
     assert same(action, attrs.evolve(action, effects=()))
+
+
+FORCE_BEHIND_ANOTHER = {
+    "what was cleared in the same objects": (Effect("a", SetTo(None), OnEach("all")), ITEM_A_TO_C, True),
+    "what was cleared in another object": (Effect("a", SetTo(None), OnReference("next")), ITEM_A_TO_C, False),
+    "what was cleared in the acting object": (Effect("a", SetTo(None)), ITEM_A_TO_C, False),
+    "another field of the same objects": (Effect("c", SetTo(None), OnEach("all")), ITEM_A_TO_C, False),
+}
+
+
+@pytest.mark.parametrize(("before", "effect", "idle"), FORCE_BEHIND_ANOTHER.values(), ids=FORCE_BEHIND_ANOTHER)
+def test_an_effect_has_no_force_on_objects_that_an_earlier_one_has_cleared(before: Effect, effect: Effect, *, idle: bool) -> None:
+    action = acting(before, effect)
+    assert bool(proofs.effect_without_force(action, 1)) is idle
+    assert same(action, acting(before)) is idle
+
+
+def test_what_was_null_in_a_list_is_not_known_once_anything_of_that_name_is_written() -> None:
+    """The list may hold the acting object."""
+    for writes in (Effect("a", SetTo(5)), Effect("a", SetTo(5), OnReference("next")), Effect("a", Compute(Arithmetic(FieldRef("b"), ADD, FieldRef("c"))))):
+        action = acting(writes, ITEM_A_TO_C, conditions=(ITEMS_LACK_A,))
+        assert proofs.effect_without_force(action, 1) == ""
+        assert not same(action, acting(writes, conditions=action.conditions))
+    nothing = Effect("a", SUM_OF_A_AND_B)
+    assert proofs.effect_without_force(acting(nothing, Effect("a", IncrementBy(1)), conditions=(A_IS_NULL,)), 1), "with a null operand it writes nothing"
+
+
+def test_what_every_object_of_a_list_is_asked_to_hold_is_not_null_there() -> None:
+    place, more = (OnEach("all"), "a"), Comparison(ITEM_A, Comparator.LT, FieldRef("b", Subject.OTHER))
+    for condition in (ITEMS_HAVE_A, Quantified(Quantifier.ALL, "all", more)):
+        assert place in nulls.set_places(acting(conditions=(condition,)), 0)
+        assert place not in nulls.set_places(acting(Effect("a", SetTo(None)), conditions=(condition,)), 1)
+    assert place not in nulls.set_places(acting(conditions=(Quantified(Quantifier.ANY, "all", more),)), 0)
+    assert nulls.set_places(acting(conditions=(ITEMS_LACK_A,)), 0) == frozenset()
+    assert nulls.as_words(place) == "a of this.all"
+
+
+def test_actions_are_the_same_when_what_changes_nothing_is_left_out_of_both() -> None:
+    clears, adds = Effect("a", SetTo(None)), Effect("a", IncrementBy(2))
+    one, other = acting(adds, clears), acting(clears, adds)
+    assert proofs.same_when_reduced(one, other)
+    assert same(one, other)
+    assert proofs.same_when_reduced(one, acting(clears))
+    for wrong in (acting(adds), acting(clears, Effect("a", SetTo(3))), attrs.evolve(other, to_value="on"), attrs.evolve(other, conditions=(A_IS_NULL,))):
+        assert proofs.same_when_reduced(one, wrong) == ""
+        assert not same(one, wrong)
+    assert proofs.same_when_reduced(one, one), "and nothing else"
+
+
+def test_any_and_all_of_exactly_one_object_are_the_same() -> None:
+    one, some = Comparison(Count("all"), Comparator.EQ, Literal(1)), Quantified(Quantifier.ANY, "all", NullCheck(ITEM_A, is_null=True))
+    action = acting(conditions=(one, ITEMS_HAVE_A))
+    assert proofs.exactly_one(action, 1)
+    assert same(action, attrs.evolve(action, conditions=(one, attrs.evolve(ITEMS_HAVE_A, quantifier=Quantifier.ANY))))
+    for count in (Comparison(Count("all"), Comparator.LE, Literal(1)), Comparison(Count("all"), Comparator.GE, Literal(1))):
+        assert proofs.exactly_one(acting(conditions=(count, ITEMS_HAVE_A)), 1) == ""
+    assert proofs.exactly_one(acting(conditions=(some, Comparison(Count("all"), Comparator.LE, Literal(1)))), 0) == "", "it asks for the object itself"
 
 
 def test_an_effect_keeps_its_force_when_an_earlier_one_fills_what_was_null() -> None:
@@ -203,8 +272,8 @@ def test_a_list_is_never_empty_where_a_condition_would_not_hold(condition: objec
 
 def test_what_is_compared_is_not_null_until_an_effect_clears_it() -> None:
     action = acting(Effect("a", SetTo(None)), Effect("b", SetTo(1)), conditions=(Comparison(FieldRef("a"), Comparator.NE, Literal(2)),))
-    assert [sorted(proofs.never_null(action, index)) for index in (0, 1, 2)] == [["a"], [], ["b"]]
-    assert sorted(proofs.always_null(action, 1)) == ["a"]
+    assert [sorted(nulls.never_null(action, index)) for index in (0, 1, 2)] == [["a"], [], ["b"]]
+    assert sorted(nulls.always_null(action, 1)) == ["a"]
 
 
 @pytest.mark.parametrize(
