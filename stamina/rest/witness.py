@@ -18,7 +18,7 @@ import attrs
 
 from stamina.errors import InvalidState
 from stamina.exchange import Json
-from stamina.rest.backtracking import Budget, Constraint, solve
+from stamina.rest.backtracking import Budget, Constraint, Variable, solve
 from stamina.rest.candidates import fits
 from stamina.rest.demands import Demands, alone, conditions_met, effects_shown, impossible, patterns
 from stamina.rest.expressions import Comparison, Compute, Condition, Count, FieldRef, Literal, Operand, Quantified, Subject, Sum
@@ -204,7 +204,7 @@ def _find(question: Question) -> World | None:
     budget, domains = Budget(STEPS), Domains(question)
     for number, shape in enumerate(itertools.islice(shapes(question), MAX_SHAPES)):
         scene = Scene(question, shape, domains)
-        if number == 0 and not solve(list(scene.variables.values()), alone(question, scene), Budget(STEPS)):
+        if number == 0 and not solve(list(scene.variables.values()), alone(question, scene), Budget(STEPS), last=_last(scene, question)):
             return None
         if impossible(question, scene):
             continue
@@ -219,6 +219,11 @@ def _find(question: Question) -> World | None:
     return None
 
 
+def _last(scene: Scene, question: Question) -> Variable | None:
+    """The variable that the wish wants to be solved for last."""
+    return None if question.wish.last is None else next(iter(scene.over(scene.main, question.wish.last)), None)
+
+
 def _settle(scene: Scene, conditions: list[Constraint], demands: Demands, question: Question, budget: Budget) -> bool:
     """Assign the scene's variables: what must hold does, and of what should hold as much as possible."""
     # A refused action runs no effects, but effects that would have shown give a wrong server away.
@@ -226,8 +231,7 @@ def _settle(scene: Scene, conditions: list[Constraint], demands: Demands, questi
     must = [*conditions, *demands.valid, *demands.shown] if runs else conditions
     should = demands.telling if runs else (*demands.valid, *demands.telling)
     variables = list(scene.variables.values())
-    wish = question.wish
-    last = None if wish.last is None else next(iter(scene.over(scene.main, wish.last)), None)
+    last = _last(scene, question)
     if solve(variables, [*must, *should], Budget(EXTRA_STEPS), last=last):
         return True
     if not solve(variables, must, budget.part(SHAPE_STEPS), last=last):

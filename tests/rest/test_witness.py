@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stamina.errors import InvalidState
 from stamina.exchange import Request, Response
+from stamina.rest import witness
 from stamina.rest.expressions import (
     Arithmetic,
     ArithmeticOperator,
@@ -443,3 +444,17 @@ def test_worlds_keep_their_promise(action: Action) -> None:
         lone = failing_only(STATE, CART, action, index)
         if lone is not None:
             check_lone_failure(lone, action, index)
+
+
+@pytest.mark.parametrize("operator", [ArithmeticOperator.ADD, ArithmeticOperator.MULTIPLY])
+def test_a_float_beside_an_integer_is_solved_for_when_the_integer_has_a_value(operator: ArithmeticOperator) -> None:
+    """No ordinary float comes to the literal with any integer, so the float has to follow the integer; a quick look in another order must not give up."""
+    fields = (Field("volume", FloatType(None, 2.5)), Field("age", IntegerType(10, 990)), Field("state", EnumType("ThingState", ("on", "off"))))
+    right = Comparison(Arithmetic(FieldRef("volume"), ArithmeticOperator.SUBTRACT, FieldRef("age")), Comparator.NE, Literal(7.125))
+    wrong = Comparison(Arithmetic(FieldRef("volume"), operator, FieldRef("age")), Comparator.NE, Literal(7.125))
+    opposite = Comparison(wrong.left, Comparator.EQ, wrong.right)
+    entity = Entity("Thing", fields, actions=(Action("act", "state", ("on",), "off", (right,)),))
+    world = witness.telling(State((entity,)), entity, entity.actions[0], 0, wrong, opposite)
+    assert world is not None
+    values = dict(world.objects[0].body())
+    assert {ArithmeticOperator.ADD: values["volume"] + values["age"], ArithmeticOperator.MULTIPLY: values["volume"] * values["age"]}[operator] == 7.125

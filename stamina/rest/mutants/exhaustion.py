@@ -252,7 +252,7 @@ def _by_effects(part: _Part, right: Action, wrong: Action, play: Play, touched: 
     def needs(pattern: _Pattern) -> frozenset[Place]:
         actives = [list(_active(effects, pattern)) for effects in (rights, wrongs)]
         places = {place for effect in (*actives[0], *actives[1], *touched) for place in _places(effect)}
-        # What both servers set before anything reads it may have been anything.
+        # What both servers write before anything reads it may have been anything.
         return frozenset(places - (_set_first(actives[0], touched) & _set_first(actives[1], touched) if in_order else frozenset()))
 
     return _is_found(part, conditions, rights, tells, needs)
@@ -267,11 +267,11 @@ def _places(effect: Effect) -> Iterator[Place]:
 
 
 def _set_first(effects: Iterable[Effect], touched: Sequence[Effect]) -> frozenset[Place]:
-    """The fields that an effect, run as it should be, sets to a literal before any other reads or writes them."""
+    """The fields that an effect, run as it should be, writes before anything reads or writes them; none of its operands is null."""
     before, found = set[Place](), set[Place]()
     for effect in effects:
         place, *read = _places(effect)
-        if isinstance(effect.assignment, SetTo) and place not in before and effect not in touched:
+        if not isinstance(effect.assignment, IncrementBy) and place not in (*before, *read) and effect not in touched:
             found.add(place)
         before |= {place, *read}
     return frozenset(found)

@@ -179,6 +179,19 @@ def test_what_both_servers_set_before_anything_reads_it_may_have_been_anything()
     assert nothing_tells(state, THING, right, right, (reads,), lambda effects, seen: run_effects(effects[:1], seen), in_order=False) == ""
 
 
+def test_what_both_servers_compute_anew_may_have_been_anything() -> None:
+    """``f`` has too many values to be gone through. The conditions leave 0 for ``c``, which added or taken away makes no difference."""
+    entity = attrs.evolve(THING, fields=(*THING.fields, Field("f", FloatType(None, 49.75))))
+    state = attrs.evolve(STATE, entities=(entity, *STATE.entities[1:]))
+    right = acting(Effect("f", Compute(arithmetic(B, "+", C))), conditions=(compare(C, "<", 1),))
+    wrong = turned(right, 0, assignment=Compute(arithmetic(B, "-", C)))
+    assert nothing_tells(state, entity, right, wrong) == NO_VALUES
+    assert nothing_tells(state, entity, *(attrs.evolve(each, conditions=(compare(C, "<", 2),)) for each in (right, wrong))) == ""
+    assert nothing_tells(state, entity, right, without(right, 0)) == "", "computed by one alone"
+    nullable = acting(Effect("f", Compute(arithmetic(A, "+", C))), conditions=(compare(C, "<", 1),))
+    assert nothing_tells(state, entity, nullable, turned(nullable, 0, assignment=Compute(arithmetic(A, "-", C)))) == NO_VALUES, "null leaves it alone in both"
+
+
 REFS = st.sampled_from((A, B, C))
 SYMBOLS = st.sampled_from(("+", "-", "*"))
 OWN = st.builds(arithmetic, REFS, SYMBOLS, REFS)
