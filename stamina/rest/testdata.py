@@ -236,10 +236,19 @@ def _exactly(size: int) -> str:
     return ("W  &" + _PADDING * (1 + size // len(_PADDING)))[: size - 1] + "Z" if size else ""
 
 
-def wrong(field: Field, number: int) -> tuple[Probe, ...]:
+def choices_elsewhere(fields: Iterable[Field], field: Field) -> tuple[str, ...]:
+    """Values of the other enums among some fields that are not among those of this one."""
+    kinds = [each.type for each in fields if isinstance(each.type, EnumType) and each.name != field.name]
+    assert isinstance(field.type, EnumType)
+    own = field.type.values
+    return tuple(dict.fromkeys(value for kind in kinds for value in kind.values if value not in own))
+
+
+def wrong(field: Field, number: int, fields: Iterable[Field] = ()) -> tuple[Probe, ...]:
     """Values of the wrong type or form; each is chosen so that a server that converted it would find it within the bounds (V1, V2, V4, V5).
 
-    Each shows another fault. ``number`` picks among values that show the same, so that over many fields all of them are sent.
+    Each shows another fault, and among the first, third and so on there is one of another JSON type, as there is among the others. ``number`` picks among
+    values that show the same, so that over many fields all of them are sent; ``fields`` are those of the entity.
     """
     name, value = field.name, ordinary(field, number)
     match field.type:
@@ -255,7 +264,7 @@ def wrong(field: Field, number: int) -> tuple[Probe, ...]:
         case DatetimeType():
             return _wrong_instants(name, field.type, value, number)
         case EnumType():
-            return _wrong_choices(name, field.type, number)
+            return _wrong_choices(name, field.type, number, choices_elsewhere(fields, field))
         case _:
             return ()
 
@@ -280,31 +289,32 @@ def _number_like(kind: StringType) -> int:
     return int("123456789"[: size if kind.max_length is None else max(1, min(size, kind.max_length))])
 
 
-def _wrong_choices(name: str, kind: EnumType, number: int) -> tuple[Probe, ...]:
+def _wrong_choices(name: str, kind: EnumType, number: int, elsewhere: tuple[str, ...]) -> tuple[Probe, ...]:
     chosen = kind.values[number % len(kind.values)]
     cased = next((text for text in (chosen.upper(), chosen.capitalize()) if text not in kind.values), None)
     unknown, another = [text for text in ((chosen[:-1], "", f"{chosen}_x")[number % 3], f"{chosen}_y", f"{chosen}_z", "q_q", "r_r") if text not in kind.values][
         :2
     ]
+    if elsewhere:
+        unknown = elsewhere[number % len(elsewhere)]
     return (
         Probe(unknown, f"{name} = {json.dumps(unknown)} is not among the allowed values"),
         Probe(another, f"{name} = {another} is not among the allowed values") if cased is None else Probe(cased, f"{name} = {cased} has the wrong case"),
         Probe(number % len(kind.values), f"{name} is a number"),
+        _no_text(name, chosen, number),
     )
 
 
 def _wrong_instants(name: str, kind: DatetimeType, value: str, number: int) -> tuple[Probe, ...]:
     day, time = value.split(" ")
-    forms = (
-        *(f"{day}T{time}", day, f"{value}Z", f"{value}.000", value[:-3], value.replace("-", "/"), f"{value}\n", f" {value}", f"{day} 24:00:00"),
-        *(20240131, [value]),
-    )
-    form = forms[number % len(forms)]
+    forms = (f"{day}T{time}", day, f"{value}Z", f"{value}.000", value[:-3], value.replace("-", "/"), f"{value}\n", f" {value}", f"{day} 24:00:00")
     return (
-        Probe(form, f"{name} is not an instant in the form YYYY-MM-DD hh:mm:ss" if isinstance(form, str) else f"{name} is no string"),
+        Probe(forms[number % len(forms)], f"{name} is not an instant in the form YYYY-MM-DD hh:mm:ss"),
         Probe(_impossible(kind), f"{name} is no instant of the calendar"),
         Probe(_short_of_digits(kind, day), f"{name} has digits missing"),
         Probe(_impossible_time(kind, day), f"{name} is no time of the day"),
+        Probe(20240131, f"{name} is a number"),
+        _no_text(name, value, number),
     )
 
 

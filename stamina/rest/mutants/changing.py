@@ -35,9 +35,9 @@ from stamina.rest.mutants.acting import replaced
 from stamina.rest.mutants.effects import idle
 from stamina.rest.mutants.exhaustion import nothing_tells
 from stamina.rest.mutants.flawed import Builder, showing, tampering
-from stamina.rest.mutants.mutant import Fault, Faults, Ground, Operator, guarded, operator, serving, with_entity
+from stamina.rest.mutants.mutant import Fault, Faults, Ground, Operator, each_field, field_target, guarded, operator, place, serving, with_entity, with_field
 from stamina.rest.mutants.proofs import effect_without_trace, implied, same_but_for_order, same_when_reduced
-from stamina.rest.schema import Action, Entity, Field, State, StringType
+from stamina.rest.schema import Action, Entity, EnumType, Field, State, StringType
 from stamina.rest.semantics import Object
 from stamina.rest.suite.removed import analytics_label, analytics_path
 from stamina.rest.truth import Truth, ok
@@ -352,6 +352,19 @@ def _leaks(ground: Ground, renamed: str) -> Iterator[Fault]:
                 yield Fault(("field", entity.name, field.name), f"{entity.name}.{field.name} is called {new}", serving(state))
 
 
+@operator("rename-leaks-into-enum-values", "D3")
+def rename_leaks_into_enum_values(ground: Ground) -> Faults:
+    """Renaming an entity or a field renames it in the values of enums, too."""
+    for made in ground.history:
+        if isinstance(made.change, RenameEntity | RenameField):
+            old = (made.change.entity if isinstance(made.change, RenameEntity) else made.change.field).lower()
+            for entity, field in each_field(ground):
+                if isinstance(field.type, EnumType) and any(old in value.split("_") for value in field.type.values):
+                    values = tuple(value.replace(old, made.change.new_name.lower()) for value in field.type.values)
+                    state = with_field(ground.state, entity, field, attrs.evolve(field, type=attrs.evolve(field.type, values=values)))
+                    yield Fault(field_target(entity, field), f"{place(entity, field)}: {old} is {made.change.new_name.lower()} in its values", serving(state))
+
+
 def _aliased(state: State, old: str, new: str) -> Builder:
     def handle(truth: Truth, request: Request) -> Response:
         if request.path == old or request.path.startswith(f"{old}/"):
@@ -376,4 +389,5 @@ OPERATORS: Final = (
     old_field_alive,
     old_action_alive,
     rename_leaks_into_fields,
+    rename_leaks_into_enum_values,
 )

@@ -121,6 +121,16 @@ def enum_value_missing(ground: Ground) -> Faults:
                 yield _changed(ground, entity, field, f"{value} is refused", type=rest)
 
 
+@operator("enum-of-another-field", "V4")
+def enum_of_another_field(ground: Ground) -> Faults:
+    """An enum takes the values of the other enums of its entity too."""
+    for entity, field in each_field(ground):
+        if isinstance(field.type, EnumType):
+            more = testdata.choices_elsewhere(entity.fields, field)
+            if more:
+                yield _changed(ground, entity, field, f"{more[0]} is taken", type=attrs.evolve(field.type, values=(*field.type.values, *more)))
+
+
 @operator("enum-unchecked", "V4")
 def enum_unchecked(ground: Ground) -> Faults:
     """An enum takes any string."""
@@ -276,6 +286,7 @@ OPERATORS: Final = (
     bound_wider,
     bound_narrower,
     enum_value_missing,
+    enum_of_another_field,
     enum_unchecked,
     enum_case_folded,
     enum_by_number,

@@ -150,11 +150,15 @@ def _leads(one: Effect, two: Effect) -> bool:
 def effect_without_trace(action: Action, index: int) -> str:
     """Why nothing ever shows of what an effect of the action writes, whatever it is meant to write."""
     effect = action.effects[index]
-    if isinstance(effect.scope, OnReference) and effect.scope.field in always_null(action, index):
-        return NOWHERE.format(f"this.{effect.scope.field}")
     if isinstance(effect.scope, OnThis) and effect.target == action.enum_field:
         return OVERRULED
-    return _overwritten(action, index)
+    return finds_nothing(action, index) or _overwritten(action, index)
+
+
+def finds_nothing(action: Action, index: int) -> str:
+    """Why there is never an object that an effect through a reference could write."""
+    scope = action.effects[index].scope
+    return NOWHERE.format(f"this.{scope.field}") if isinstance(scope, OnReference) and scope.field in always_null(action, index) else ""
 
 
 def effect_without_force(action: Action, index: int) -> str:

@@ -19,6 +19,7 @@ from stamina.rest.expressions import (
     OnEach,
     OnReference,
     OnThis,
+    SetTo,
     Subject,
 )
 from stamina.rest.mutants.acting import Acting, action_fault, each_action
@@ -35,6 +36,7 @@ from stamina.rest.mutants.proofs import (
     effect_of_null,
     effect_without_trace,
     effects_cancel,
+    finds_nothing,
     never_empty,
     never_refused,
     only_refused_at_target,
@@ -143,6 +145,27 @@ def effect_on_copy(ground: Ground) -> Faults:
     for where in each_effect(ground):
         if not isinstance(where[3].scope, OnThis):
             yield _running(ground, where, "writes copies", run, idle(ground, where))
+
+
+@operator("effect-on-the-acting-object", "B3")
+def effect_on_the_acting_object(ground: Ground) -> Faults:
+    """What an effect should write on a referenced object is written on the acting one, which has a field of that name."""
+
+    def run(effect: Effect, seen: View) -> None:
+        for subject in list(written(effect.scope, seen)):
+            copy = dict(subject)
+            assign(copy, effect.target, effect.assignment, seen)
+            if copy[effect.target] != subject[effect.target] or isinstance(effect.assignment, SetTo):
+                seen.this[effect.target] = copy[effect.target]
+
+    for where in each_effect(ground):
+        entity, action, index, effect = where
+        own = entity.find_field(effect.target)
+        if not isinstance(effect.scope, OnThis) and own is not None and type(own.type) is type(target_field(ground, entity, effect)[1].type):
+            why = finds_nothing(action, index) if isinstance(effect.assignment, SetTo) else idle(ground, where)
+            build, play = flawed(_Running, ground.state, entity.name, action.name, index, run), partial(_run_but, effect, run)
+            prove = partial(nothing_tells, ground.state, entity, action, action, (effect,), play)
+            yield action_fault(entity, action, f"effect {index + 1} writes the acting object", build, why, prove)
 
 
 @operator("self-reference-is-a-copy", "B3")
@@ -370,6 +393,7 @@ OPERATORS: Final = (
     for_each_last_missed,
     effect_on_all,
     effect_on_copy,
+    effect_on_the_acting_object,
     self_reference_is_a_copy,
     null_operand_crashes_effect,
     null_operand_is_zero,

@@ -10,9 +10,10 @@ from typing import Final
 import attrs
 
 from stamina.exchange import Json
-from stamina.rest.mutants.flawed import checks, converting, showing, slot_fault
+from stamina.rest.mutants.flawed import PATCH, POST, checks, converting, showing, slot_fault
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, each_field, field_target, operator, place
-from stamina.rest.schema import BooleanType, DatetimeType, Entity, Field, FloatType, IntegerType, StringType
+from stamina.rest.resources import Slot
+from stamina.rest.schema import BooleanType, DatetimeType, Entity, Field, FieldType, FloatType, IntegerType, ReferenceListType, StringType
 from stamina.rest.semantics import Object
 from stamina.rest.testdata import is_plain
 from stamina.rest.values import checker
@@ -40,6 +41,38 @@ def type_unchecked(ground: Ground) -> Faults:
         if is_plain(field):
             build = slot_fault(ground.state, entity, field, checks(lambda value: "must not be null" if value is None else None))
             yield Fault(field_target(entity, field), f"{place(entity, field)}: any value but null", build)
+
+
+@operator("post-type-unchecked", "V1")
+def post_type_unchecked(ground: Ground) -> Faults:
+    """A POST takes a value of any JSON type for a field; null, bounds and forms are checked."""
+    yield from _untyped(ground, POST)
+
+
+@operator("patch-type-unchecked", "V1")
+def patch_type_unchecked(ground: Ground) -> Faults:
+    """A PATCH takes a value of any JSON type for a field; null, bounds and forms are checked."""
+    yield from _untyped(ground, PATCH)
+
+
+_JSON_TYPES: Final[dict[type[FieldType], tuple[type, ...]]] = {
+    IntegerType: (int,),
+    FloatType: (int, float),
+    BooleanType: (bool,),
+    ReferenceListType: (list,),
+}
+"""Of the values of a field; of all others, strings. A boolean is no integer."""
+
+
+def _untyped(ground: Ground, method: str) -> Iterator[Fault]:
+    """The faults of a server that one method of which checks the values of one field only where they have the right type."""
+    for entity, field in each_field(ground):
+        types = (*_JSON_TYPES.get(type(field.type), (str,)), type(None))
+
+        def unless(slot: Slot, types: tuple[type, ...] = types) -> Slot:
+            return attrs.evolve(slot, check=lambda value, ids_of: slot.check(value, ids_of) if type(value) in types else None)
+
+        yield Fault(field_target(entity, field), f"{place(entity, field)}: {method} takes any type", slot_fault(ground.state, entity, field, unless, (method,)))
 
 
 @operator("text-as-number", "V1")
@@ -244,6 +277,8 @@ def text_escaped(ground: Ground) -> Faults:
 
 OPERATORS: Final = (
     type_unchecked,
+    post_type_unchecked,
+    patch_type_unchecked,
     text_as_number,
     boolean_as_number,
     fraction_truncated,

@@ -123,7 +123,8 @@ def _list_values(plot: _Plot) -> tuple[Object, list[Step]]:
     within = [attrs.evolve(probe, value=["t1", probe.value]) for probe in (unknown, *foreign)]
     steps += _strangers(plot)
     steps += refused_posts(kit, field, (*within[1:], Probe("t1", f"{name} is a string")))
-    steps += refused_patches(kit, field, (within[0], Probe(None, f"{name} must not be null"), Probe([7], f"{name} holds a number")), emptied)
+    no_lists = (Probe(None, f"{name} must not be null"), Probe("t1", f"{name} is a string"))
+    steps += refused_patches(kit, field, (within[0], *no_lists, Probe([7], f"{name} holds a number")), emptied)
     return emptied, steps
 
 

@@ -3,7 +3,8 @@
 One case a field. What is accepted comes first; then refused PATCHes act on an object that must stay as it is. Each of those carries valid values for the
 neighbouring fields too, before and after the bad one, and the last PATCH answers with the whole object, so that one that was applied half shows (H2).
 
-A value of the wrong type is sent by POST or by PATCH, not by both: a server that converts does so everywhere. Null and bounds are tried on both.
+Of the values of the wrong type or form each is sent by POST or by PATCH, not by both: a server that converts does so everywhere. Some value of another JSON
+type is among what each of them sends, though, and null and bounds are tried on both.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _validation(kit: Kit, field: Field, *, with_default: bool) -> Case:
     for probe in between:
         stored = {**stored, field.name: probe.value}
         steps.append(patch(kit, {field.name: probe.value}, stored, probe.why))
-    bounds, wrong = testdata.outside(field), testdata.wrong(field, kit.number + len(field.name))
+    bounds, wrong = testdata.outside(field), testdata.wrong(field, kit.number + len(field.name), kit.plain)
     null = () if field.nullable else (Probe(None, f"{field.name} must not be null"),)
     steps += refused_posts(kit, field, (*(() if testdata.needed(field) else null), *bounds, *wrong[::2]))
     steps += refused_patches(kit, field, (*null, *_one(bounds, kit.number), *wrong[1::2]), stored)
