@@ -80,6 +80,24 @@ def test_wrong_values_are_refused_each_with_a_reason(field: Field, number: int) 
     assert all(probe.why.startswith("thing") for probe in probes)
 
 
+JSON_TYPES = {IntegerType: (int,), FloatType: (int, float), BooleanType: (bool,)}
+
+
+@given(FIELDS, NUMBERS)
+def test_either_half_of_the_wrong_values_holds_one_of_another_json_type(field: Field, number: int) -> None:
+    """One half is sent by POST, the other by PATCH: a server may check types in one of them alone."""
+    right = JSON_TYPES.get(type(field.type), (str,))
+    for start in (0, 1):
+        assert any(type(probe.value) not in right for probe in testdata.wrong(field, number)[start::2])
+
+
+def test_the_first_wrong_value_of_an_enum_is_one_of_another_enum() -> None:
+    fields = (Field("thing", EnumType("A", ("red", "blue"))), Field("more", EnumType("B", ("blue", "green", "gray"))), Field("word", StringType()))
+    assert testdata.choices_elsewhere(fields, fields[0]) == ("green", "gray")
+    assert {testdata.wrong(fields[0], number, fields)[0].value for number in range(4)} == {"green", "gray"}
+    assert testdata.choices_elsewhere(fields[:1], fields[0]) == ()
+
+
 @given(st.integers(-(10**9), 10**9))
 def test_an_impossible_date_lies_within_wide_bounds_so_that_only_the_calendar_refuses_it(start: int) -> None:
     """Every span of a year holds the end of a short month."""
