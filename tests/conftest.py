@@ -7,6 +7,10 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from tests.outside import shut_out
+
+shut_out()
+
 # No deadlines: a slow moment of a shared machine is no fault of the code, and what must be fast is measured under scripts/bench.
 # Derandomised: the same run on every machine; a wider search is `pytest --hypothesis-seed=random --hypothesis-profile=wide`.
 settings.register_profile("default", deadline=None, derandomize=True)

@@ -1,6 +1,7 @@
-"""A tiny sweep with real processes: run by tests as a program of its own, so that it can be killed. ``python real_sweep.py ROOT SECONDS``.
+"""A tiny sweep with real processes: run by tests as a program of its own, so that it can be killed. ``python real_sweep.py ROOT TURN``.
 
-The agent is a shell script that writes a server which says the number it was asked for, then works on for so many seconds.
+The agent is a shell script that writes a server which says the number it was asked for; from the turn on it works until there is a file ``go`` in ROOT.
+When the sweep has been asked to stop there is a file ``draining``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scenario_store.folder import LiveFolder
 from stamina.config.model import AgentConfig, Plan, Sweep, Work
 from stamina.outcome import Cause
 from tests.actors.fakes import SERVER_CODE, Modelless, ToyScenario, folder_of, works
+from tests.waiting import SECONDS
 
 SERVER = f"""exec {sys.executable} -I -S server.py "$1" """
 
@@ -34,13 +36,15 @@ SERVER = f"""exec {sys.executable} -I -S server.py "$1" """
 class ShellHarness(Modelless):
     """Reads the number from the prompt, as an agent reads text, and leaves a daemon behind."""
 
-    seconds: float
+    go: Path
+    waits_from: int
     name: str = "shell"
 
     def command(self, context: CallContext) -> Command:
         code = SERVER_CODE.replace("NUMBER", context.prompt.removeprefix("say ").strip())
         files = f"cat > run_server.sh <<'END'\n{SERVER}\nEND\ncat > server.py <<'END'\n{code}\nEND\n"
-        script = f"{files}setsid sleep 600 &\necho $! > ~/daemon; sleep {self.seconds}; echo done"
+        waits = f"until [ -e '{self.go}' ]; do sleep 0.05; done; " if context.turn >= self.waits_from else ""
+        script = f"{files}setsid sleep 600 &\necho $! > ~/daemon.new; mv ~/daemon.new ~/daemon; {waits}echo done"
         return Command(("bash", "-c", script))
 
     def read(self, context: CallContext, end: CallEnd) -> CallReport:
@@ -48,7 +52,7 @@ class ShellHarness(Modelless):
         return CallReport(done, None if done else Cause.HARNESS, "" if done else f"exit code {end.exit_code}", "s")
 
 
-def company_of(root: Path, seconds: float, stop: Stop | None = None) -> Company:
+def company_of(root: Path, turn: int, stop: Stop | None = None) -> Company:
     ports = Ports()
 
     @asynccontextmanager
@@ -56,7 +60,7 @@ def company_of(root: Path, seconds: float, stop: Stop | None = None) -> Company:
         yield ProcessSandbox(live.root, ports)
 
     def cast(work: Work) -> Cast:
-        return Cast(work, ToyScenario(), ShellHarness(seconds), folder_of(work, root))
+        return Cast(work, ToyScenario(), ShellHarness(root / "go", turn), folder_of(work, root))
 
     permits = Permits(trio.CapacityLimiter(2), trio.CapacityLimiter(2))
     stage = Stage(sandbox, permits, Threads(trio.CapacityLimiter(1)), stop or Stop(), lambda event: None, time.time)
@@ -68,15 +72,22 @@ def plan_of() -> Plan:
     return Plan(Sweep("real", (1, 2), (AgentConfig("toy"),)), (work[0].cell,), work)
 
 
-async def main(root: Path, seconds: float) -> SweepEnd:
-    stop = Stop(grace=20.0)
+async def main(root: Path, turn: int) -> SweepEnd:
+    stop = Stop(grace=SECONDS)
     async with trio.open_nursery() as nursery:
         await nursery.start(on_signals, stop)
-        end = await play_sweep(plan_of(), company_of(root, seconds, stop))
+        nursery.start_soon(tell, stop, root / "draining")
+        end = await play_sweep(plan_of(), company_of(root, turn, stop))
         nursery.cancel_scope.cancel()
     return end
 
 
+async def tell(stop: Stop, file: Path) -> None:
+    """Leave a file when it is asked to stop."""
+    await stop.wait()
+    await trio.Path(file).touch()
+
+
 if __name__ == "__main__":
-    ended = trio.run(main, Path(sys.argv[1]), float(sys.argv[2]))
+    ended = trio.run(main, Path(sys.argv[1]), int(sys.argv[2]))
     sys.exit(130 if ended.interrupted else int(not ended.clean))

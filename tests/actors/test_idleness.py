@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,9 +25,10 @@ from harnesses.harness import CallEnd, Command
 from stamina.config.model import ModelConfig, Provider
 from stamina.outcome import Cause
 from stamina.turns import CallFailed
-from tests.actors.test_process_sandbox import gone
+from tests.actors.test_process_sandbox import end_of_line, gone
 from tests.harnesses.cli_lab import context
 from tests.harnesses.test_reading import judged
+from tests.waiting import SECONDS
 
 HOUR, MINUTE = 3600.0, 60.0
 
@@ -145,23 +147,26 @@ def test_a_call_that_hangs_is_repeated(tmp_path: Path, clock: str, seen: ModelSe
     assert cause is not Cause.HARNESS or f"{clock}: it" in event.detail
 
 
-def limits(seconds: float) -> CallLimits:
-    return CallLimits(60, grace=0.2, idle=IdleLimits(seconds, 60, quiet=lambda: 1e9))
-
-
 async def test_a_process_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     sandbox = ProcessSandbox(tmp_path / "box", Ports())
     command = Command(("bash", "-c", "sleep 300 & echo $!; sleep 301"))
-    end = await sandbox.call(command, limits=limits(0.5), stdout=tmp_path / "out", stderr=tmp_path / "err")
+    out = tmp_path / "out"
+
+    def quiet() -> float:
+        """Not before it has begun to hang."""
+        return 1e9 if end_of_line(out) else 0.0
+
+    limits = CallLimits(SECONDS, grace=0.2, idle=IdleLimits(0.5, SECONDS, quiet=quiet))
+    end = await sandbox.call(command, limits=limits, stdout=out, stderr=tmp_path / "err")
     assert (end.expired, end.signal) == ("model_idle", 15)
-    (child,) = (tmp_path / "out").read_text().split()
+    (child,) = out.read_text().split()
     assert gone(int(child))
 
 
 def test_the_work_of_all_that_a_process_started_is_measured() -> None:
     """Also of a child of a child, in a session of its own, that has ended."""
     work = "import time\nwhile time.process_time() < 0.5: pass"
-    script = f'setsid bash -c \'python3 -I -S -c "$0"; echo done\' "{work}"; read'
+    script = f'setsid bash -c \'"$1" -I -S -c "$0"; echo done\' "{work}" "{sys.executable}"; read'
     with subprocess.Popen(["bash", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "done\n"

@@ -17,6 +17,7 @@ from actors.process_sandbox import ProcessSandbox
 from actors.sandbox import CallLimits, Server, ServerFailed, ServerLimits
 from harnesses.harness import CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
+from tests.waiting import SECONDS, clock_from, until_true
 
 Bash: TypeAlias = Callable[..., Awaitable[CallEnd]]
 PYTHON = sys.executable
@@ -36,7 +37,7 @@ def sandbox(tmp_path: Path) -> ProcessSandbox:
 @pytest.fixture
 def bash(sandbox: ProcessSandbox, tmp_path: Path) -> Bash:
     async def run(
-        script: str, *, wall: float = 20.0, grace: float = 0.2, output: int = 1 << 20, stdin: bytes = b"", held: Callable[[], float] | None = None
+        script: str, *, wall: float = SECONDS, grace: float = 0.2, output: int = 1 << 20, stdin: bytes = b"", held: Callable[[], float] | None = None
     ) -> CallEnd:
         command = Command(("bash", "-c", textwrap.dedent(script)), stdin=stdin)
         limits = CallLimits(wall, output, grace, held)
@@ -72,7 +73,7 @@ class TestCalls:
 
     async def test_a_command_that_is_not_there_is_an_end_not_a_fault(self, sandbox: ProcessSandbox, tmp_path: Path) -> None:
         """Exit code 127 with a line that names it, as in a shell."""
-        end = await sandbox.call(Command(("no-such-cli",)), limits=CallLimits(5), stdout=tmp_path / "o", stderr=tmp_path / "e")
+        end = await sandbox.call(Command(("no-such-cli",)), limits=CallLimits(SECONDS), stdout=tmp_path / "o", stderr=tmp_path / "e")
         assert end.exit_code == 127
         assert "no-such-cli: No such file" in end.stderr.read_text()
 
@@ -101,7 +102,7 @@ class TestCalls:
         sandbox.home.mkdir(parents=True)
         (sandbox.home / ".config").symlink_to(outside)
         command = Command(("cat", f"{sandbox.home}/.config/a/cli.json"), files={PurePosixPath(".config/a/cli.json"): b"{}"})
-        end = await sandbox.call(command, limits=CallLimits(5), stdout=tmp_path / "o", stderr=tmp_path / "e")
+        end = await sandbox.call(command, limits=CallLimits(SECONDS), stdout=tmp_path / "o", stderr=tmp_path / "e")
         assert end.stdout.read_bytes() == b"{}"
         assert list(outside.iterdir()) == []
 
@@ -120,12 +121,11 @@ class TestNothingSurvives:
             sleep 303 & echo $!
         """)
         assert len(pids(tmp_path)) == 4
-        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_one_that_ignores_term(self, bash: Bash, tmp_path: Path) -> None:
         """After the grace it is killed."""
-        await bash("(trap '' TERM; echo $BASHPID; while :; do sleep 0.05; done) & sleep 0.1")
+        await bash("(trap '' TERM; echo $BASHPID; touch deaf; while :; do sleep 0.05; done) & until [ -e deaf ]; do sleep 0.02; done")
         assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
@@ -137,40 +137,31 @@ class TestNothingSurvives:
 
     async def test_the_wall_clock_ends_all_of_it(self, bash: Bash, tmp_path: Path) -> None:
         """An expired call says so, and its children are gone."""
-        begun = trio.current_time()
-        before = 0.0
-
-        def held() -> float:
-            """The clock stands until both run: a busy machine takes its time for that."""
-            nonlocal before
-            if not end_of_line(tmp_path / "stdout"):
-                before = trio.current_time() - begun
-            return before
-
-        end = await bash("sleep 300 & echo $!; sleep 301", wall=0.3, held=held)
+        begun = clock_from(lambda: end_of_line(tmp_path / "stdout"))
+        end = await bash("sleep 300 & echo $!; sleep 301", wall=0.3, held=begun)
         assert (end.expired, end.signal) == ("wall", 15)
         assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_one_that_is_ended_before_it_began(self, bash: Bash, tmp_path: Path) -> None:
         """The keeper gets what to run and the order to end it in one breath, while it is still starting itself."""
-        with trio.fail_after(60):
+        with trio.fail_after(SECONDS):
             end = await bash("echo begun; sleep 300", wall=0.0)
         assert (end.expired, end.exit_code) == ("wall", None)
 
     async def test_empty_arguments_arrive(self, sandbox: ProcessSandbox, tmp_path: Path) -> None:
         """Any number of them, also at the end."""
         command = Command((PYTHON, "-c", "import sys; print(sys.argv[1:])", "", "", "", "x", "", "", ""))
-        await sandbox.call(command, limits=CallLimits(20), stdout=tmp_path / "stdout", stderr=tmp_path / "stderr")
+        await sandbox.call(command, limits=CallLimits(SECONDS), stdout=tmp_path / "stdout", stderr=tmp_path / "stderr")
         assert (tmp_path / "stdout").read_text() == "['', '', '', 'x', '', '', '']\n"
 
     async def test_cancelling_ends_all_of_it(self, bash: Bash, tmp_path: Path) -> None:
         """A cancelled call leaves nothing behind either."""
-        with trio.move_on_after(0.5) as scope:
-            await bash("sleep 300 & echo $!; sleep 301")
-        assert scope.cancelled_caught
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(bash, "sleep 300 & echo $!; sleep 301")
+            await until_true(lambda: end_of_line(tmp_path / "stdout"))
+            nursery.cancel_scope.cancel()
         assert len(pids(tmp_path)) == 1
-        assert pids(tmp_path)
         assert all(gone(pid) for pid in pids(tmp_path))
 
     async def test_one_that_kills_its_keeper(self, bash: Bash, sandbox: ProcessSandbox) -> None:
@@ -183,7 +174,7 @@ class TestNothingSurvives:
 
     async def test_a_small_storm_of_forks(self, bash: Bash) -> None:
         """Children that keep forking are outrun."""
-        end = await bash("f() { sleep 0.02; [ $1 = 0 ] || { f $(($1 - 1)) & f $(($1 - 1)) & }; }; f 9 & f 9 & sleep 0.2", wall=5)
+        end = await bash("f() { sleep 0.02; [ $1 = 0 ] || { f $(($1 - 1)) & f $(($1 - 1)) & }; }; f 9 & f 9 & sleep 0.2")
         assert end.exit_code == 0
 
 
@@ -206,7 +197,7 @@ class TestOutput:
 
 
 @asynccontextmanager
-async def serving(sandbox: ProcessSandbox, script: str | None, start: float = 10.0) -> AsyncIterator[Server | ServerFailed]:
+async def serving(sandbox: ProcessSandbox, script: str | None, start: float = SECONDS) -> AsyncIterator[Server | ServerFailed]:
     sandbox.workspace.mkdir(parents=True, exist_ok=True)
     if script is not None:
         (sandbox.workspace / "run_server.sh").write_text(script)
@@ -243,7 +234,7 @@ exit 0"""
 
     async def test_one_that_dies_at_once(self, sandbox: ProcessSandbox) -> None:
         """The exit code and the end of its log, long before the limit."""
-        async with serving(sandbox, "echo flask is missing; exit 7", start=60) as server:
+        async with serving(sandbox, "echo flask is missing; exit 7", start=SECONDS) as server:
             assert server == ServerFailed("run_server.sh ended before the server answered (exit code 7)", "flask is missing\n")
 
     async def test_one_that_never_listens(self, sandbox: ProcessSandbox) -> None:
@@ -330,7 +321,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 
     async def calls(count: int) -> int:
         for _ in range(count):
-            await sandbox.call(Command(("true",)), limits=CallLimits(5), stdout=tmp_path / "o", stderr=tmp_path / "e")
+            await sandbox.call(Command(("true",)), limits=CallLimits(SECONDS), stdout=tmp_path / "o", stderr=tmp_path / "e")
         return len(os.listdir("/proc/self/fd"))
 
     async def compare() -> tuple[int, int]:
@@ -348,7 +339,7 @@ async def test_time_that_the_gateway_held_is_given_back(tmp_path: Path) -> None:
     ended = await sandbox.call(Command(("sleep", "60")), limits=CallLimits(0.1, held=lambda: 0.1), stdout=out, stderr=errors)
     assert (given.exit_code, given.expired) == (0, None)
     assert ended.expired == "wall"
-    assert ended.seconds < 30
+    assert ended.seconds < 50
 
 
 async def test_a_keeper_that_was_killed_before_it_began_is_the_sandboxs_fault(sandbox: ProcessSandbox, bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +364,7 @@ async def test_what_an_earlier_process_of_ours_left_alive_is_ended(tmp_path: Pat
     other = await trio.lowlevel.open_process(["sleep", "1000"], env={**os.environ, "STAMINA_SANDBOX": marker[::-1] + "x"})
     try:
         await ProcessSandbox(tmp_path / "box", Ports()).fence()
-        with trio.fail_after(10):
+        with trio.fail_after(SECONDS):
             assert await left.wait() == -9
         assert other.poll() is None
     finally:

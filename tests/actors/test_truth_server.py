@@ -12,6 +12,7 @@ from stamina.errors import HostFault
 from stamina.rest.asgi import Application
 from stamina.rest.schema import Entity, Field, IntegerType, State
 from stamina.rest.truth import Truth
+from tests.waiting import SECONDS
 
 
 def app() -> Application:
@@ -25,7 +26,7 @@ def accepts(host: str, port: int) -> bool:
 
 async def test_serves_for_the_length_of_the_block(capfd: pytest.CaptureFixture[str]) -> None:
     """Any free port; requests on one connection; afterwards nothing listens, and nothing was printed."""
-    async with serving(app()) as bound, httpx.AsyncClient(base_url=bound.url) as api:
+    async with serving(app()) as bound, httpx.AsyncClient(base_url=bound.url, timeout=None) as api:
         assert (await api.post("/dog", json={"id": "d1", "age": 3})).status_code == 201
         assert (await api.get("/dog/d1")).json() == {"id": "d1", "age": 3}
         assert (await api.head("/dog/d1")).status_code == 405
@@ -61,7 +62,7 @@ async def test_an_application_that_hangs_does_not_hold_the_block() -> None:
                 await api.get(url)
 
     async with trio.open_nursery() as nursery:
-        with trio.fail_after(20):
+        with trio.fail_after(SECONDS):
             async with serving(hang, grace=0.05) as bound:
                 nursery.start_soon(ask, bound.url)
                 await reached.wait()

@@ -3,8 +3,8 @@
 import importlib.metadata
 import json
 import socket
+import tempfile
 import threading
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -39,11 +39,11 @@ def test_notices_the_other_stamina(monkeypatch: pytest.MonkeyPatch) -> None:
     assert other_stamina().health is Health.FAILED
 
 
-def test_an_engine_answers_its_ping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_answers_its_ping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over the socket that DOCKER_HOST names."""
-    path = tmp_path / "engine.sock"
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, socket.socket(socket.AF_UNIX) as server:  # no long path fits into a socket's address
+        path = f"{folder}/engine.sock"
+        server.bind(path)
         server.listen()
 
         def answer() -> None:

@@ -56,7 +56,7 @@ def engine(about: dict[str, Any], info: dict[str, Any], images: dict[str, Any]) 
         def log_message(self, *given: object) -> None:
             pass
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         path = f"{folder}/engine.sock"
         with socketserver.ThreadingUnixStreamServer(path, Handler) as server:
             thread = threading.Thread(target=server.serve_forever)
@@ -91,7 +91,7 @@ def test_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 def test_an_engine_that_is_not_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Its socket is there, and nobody behind it."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder, "engine.sock").touch()
         said = refused(f"unix://{folder}/engine.sock", tmp_path / "run", monkeypatch, capsys)
     assert "does not answer; is it running?" in said
@@ -100,7 +100,7 @@ def test_an_engine_that_is_not_running(tmp_path: Path, monkeypatch: pytest.Monke
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The message names the group, and the other way out."""
     access = os.access
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         path = f"{folder}/engine.sock"
         Path(path).touch()  # root may use any socket: this one it cannot reach either
         monkeypatch.setattr(os, "access", lambda asked, mode, **more: asked != path and access(asked, mode, **more))

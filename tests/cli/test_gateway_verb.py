@@ -12,7 +12,8 @@ import pytest
 
 from stamina.cli.app import main
 from tests.cli.model_lab import Asked, Reply, provider
-from tests.cli.test_processes import SECONDS, line_from, running
+from tests.cli.test_processes import line_from, running
+from tests.waiting import SECONDS
 
 CONFIG = """\
 [sweep]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 from scenario_store.recording import Recording
@@ -13,7 +12,8 @@ from scenario_store.run import Run
 from scenario_store.usage import read_requests
 from stamina.usage import How
 from tests.cli.model_lab import SWEEP, Asked, Reply, install, provider, works
-from tests.cli.test_processes import ROOT, SECONDS, command
+from tests.cli.test_processes import ROOT, command
+from tests.waiting import SECONDS, until
 
 
 def test_tokens_are_counted_once_and_the_recording_is_whole_up_to_there(tmp_path: Path) -> None:
@@ -32,9 +32,7 @@ def test_tokens_are_counted_once_and_the_recording_is_whole_up_to_there(tmp_path
         with subprocess.Popen(command("run", "lab.toml"), cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             assert streaming.wait(SECONDS)
             [folder] = Run.open(tmp_path / "runs/lab").scenarios()
-            deadline = time.monotonic() + SECONDS
-            while len(list(read_requests(folder.path))) < 2 and time.monotonic() < deadline:
-                threading.Event().wait(0.05)
+            until(lambda: len(list(read_requests(folder.path))) == 2)
             process.kill()
         free.set()
         before = list(read_requests(folder.path))

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from scenario_store.outcomes import outcomes_from
 from scenario_store.run import Run
 from stamina.cli.app import main
 from stamina.outcome import Cause, Ending
-from tests.cli.test_processes import SECONDS, running
+from tests.cli.test_processes import running
+from tests.waiting import SECONDS, until
 
 SWEEP = """\
 [sweep]
@@ -130,7 +130,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtur
         code, _, said = played(capsys, "resume", "tiny")
         assert (code, "is being played by another process" in said) == (2, True)
         run.send_signal(signal.SIGINT)
-        _until(lambda: "draining" in log.read_text())
+        until(lambda: "draining" in log.read_text())
         run.send_signal(signal.SIGINT)
         assert run.wait(SECONDS) == 130
 
@@ -155,7 +155,7 @@ def test_a_terminal_that_closes_ends_a_run_in_order(tmp_path: Path) -> None:
         log = _until_it_hangs(tmp_path)
         os.close(terminal)
         run.send_signal(signal.SIGHUP)
-        _until(lambda: "draining" in log.read_text())
+        until(lambda: "draining" in log.read_text())
         run.send_signal(signal.SIGHUP)
         assert run.wait(SECONDS) in (1, 130)
     [row] = outcomes_from(Run.open(tmp_path / "runs/tiny"))
@@ -199,13 +199,5 @@ def test_a_damaged_journal_is_told_and_the_exit_code_says_so(capsys: pytest.Capt
 def _until_it_hangs(folder: Path) -> Path:
     """The log of HANGS, once its last call is under way."""
     log = folder / "runs/tiny/log.jsonl"
-    _until(lambda: log.exists() and any('"CallStarted"' in line and '"turn": 1' in line for line in log.read_text().splitlines()))
+    until(lambda: log.exists() and any('"CallStarted"' in line and '"turn": 1' in line for line in log.read_text().splitlines()))
     return log
-
-
-def _until(true: object) -> None:
-    """Wait for something that another process does."""
-    deadline = time.monotonic() + SECONDS
-    while not true():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.02)

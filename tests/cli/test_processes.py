@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from stamina.cli.app import main
+from tests.waiting import SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 60
 
 
 def command(*arguments: str) -> list[str]:

@@ -15,7 +15,8 @@ from scenario_store.recording import Recording
 from scenario_store.run import Run
 from scenario_store.wire import NAME
 from tests.cli.model_lab import SWEEP, WORK, Asked, Reply, install, provider, says
-from tests.cli.test_processes import ROOT, SECONDS, command
+from tests.cli.test_processes import ROOT, command
+from tests.waiting import SECONDS
 
 KEYS = {"LAB_KEY": "sk-lab/planted+key=0123456789", "AWS_SECRET_ACCESS_KEY": "aws/planted+secret==9876543210", "ANTHROPIC_API_KEY": "sk-ant-planted-5555555555"}
 DUMP = f"{WORK}; cat /proc/self/environ > ~/environ"

@@ -21,6 +21,7 @@ from harnesses.reference import program
 from harnesses.reference_agent.orders import VARIABLE
 from harnesses.reference_agent.session import Session
 from harnesses.reference_agent.writer import api_data, server_source
+from tests.waiting import SECONDS
 
 OPENING = "Write the HTTP server that `initial_specification.md` describes, in the way that `README.md` lays down."
 CLOSING = "\n\nAll else stays as it is. README.md still applies, and `bash run_server.sh PORT` must still start the server.\n"
@@ -140,7 +141,7 @@ class Client:
     def __call__(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Status and JSON value; a body that is bytes is sent as it is."""
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)) as connection:
             connection.request(method, path, content, {"Content-Type": "application/json"} if content else {"Content-Length": "0"})
             answer = connection.getresponse()
             text = answer.read()
@@ -225,7 +226,7 @@ class Agent:
             env={"HOME": str(self.home), "PATH": os.environ["PATH"], **({VARIABLE: json.dumps([orders])} if orders else {})},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=SECONDS,
             check=False,
         )
 

@@ -188,7 +188,7 @@ class Failed(Exception):
 
 def execute(command: str, workspace: Path) -> str:
     """Really run a command; its output as CLIs wrap it."""
-    done = subprocess.run(["bash", "-c", command], cwd=workspace, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(["bash", "-c", command], cwd=workspace, capture_output=True, text=True, check=False, timeout=600)
     return f"<output>\n{done.stdout}{done.stderr}</output>\n<exit_code>{done.returncode}</exit_code>"
 
 

@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ import attrs
 import pytest
 
 from tests.harnesses.chat_stub import Answer, Body, Refusal, Stub, call, say, serving
+from tests.outside import OUTSIDE
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert made, f"no {PYTHON} here that can make virtual environments; or name one that has mini-swe-agent in STAMINA_MINI_PYTHON"
     pinned = HARNESSES / "images" / "mini-swe-agent" / "requirements.txt"
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", pinned]
-    subprocess.run(pip, check=True)
+    subprocess.run(pip, check=True, env=OUTSIDE)
     return folder / "bin" / "python"
 
 
@@ -154,10 +155,7 @@ def test_a_killed_turn_goes_on_where_it_was(python: Path, tmp_path: Path) -> Non
             assert process.stdin is not None
             process.stdin.write(b"THE PROMPT")
             process.stdin.close()
-            deadline = time.monotonic() + 600
-            while not mark.exists():
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(mark.exists)
             process.kill()
         os.killpg(int(mark.read_text()), signal.SIGKILL)  # what the sandbox does to everything that is left
         events = agent.turn("THE PROMPT")

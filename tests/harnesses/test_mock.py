@@ -5,14 +5,16 @@ from __future__ import annotations
 import http.client
 import json
 import signal
-import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
+from actors.ports import Ports
 from harnesses.harness import CallContext
 from harnesses.mock import ALTERNATIVES, ExitNonzero, MockHarness, MockOptions, Scripted
 from harnesses.reference_agent.mistakes import EDITS, Mistake, committed, flawed_files
@@ -31,6 +33,7 @@ from tests.harnesses.agent_lab import (
     serving_files,
     session_after,
 )
+from tests.waiting import SECONDS
 
 
 def orders(options: MockOptions, turn: int = 1, attempt: int = 0, call: int = 0, session: str | None = "abc") -> list[dict[str, Any]]:
@@ -134,7 +137,7 @@ def test_a_hanging_call_hangs(tmp_path: Path) -> None:
     (tmp_path / "prompt").write_text(OPENING)
     with (tmp_path / "prompt").open() as prompt:
         process = subprocess.Popen(
-            ["python3", "-I", str(agent.home / "agent.pyz")],
+            [sys.executable, "-I", str(agent.home / "agent.pyz")],
             stdin=prompt,
             stdout=subprocess.PIPE,
             cwd=agent.workspace,
@@ -270,26 +273,26 @@ def test_each_mistake_shows(kind: Mistake) -> None:
 
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[Callable[[Mistake], tuple[subprocess.Popen[bytes], Client]]]:
-    processes = []
+    processes, stack, ports = [], ExitStack(), Ports()
 
     def start(kind: Mistake) -> tuple[subprocess.Popen[bytes], Client]:
         agent = Agent.at(tmp_path)
         agent.call(OPENING, mistakes=[kind.value])
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = stack.enter_context(ports.one())
         processes.append(subprocess.Popen(["bash", "run_server.sh", str(port)], cwd=agent.workspace, stderr=subprocess.DEVNULL))
         return processes[-1], Client(port)
 
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
+    with stack:
+        yield start
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def test_a_server_that_does_not_start(started: Callable[[Mistake], tuple[subprocess.Popen[bytes], Client]]) -> None:
     """Its script ends with an error."""
     process, _ = started(Mistake.SERVER_DOES_NOT_START)
-    assert process.wait(timeout=60) != 0
+    assert process.wait(timeout=SECONDS) != 0
 
 
 def test_a_server_that_crashes(started: Callable[[Mistake], tuple[subprocess.Popen[bytes], Client]]) -> None:
@@ -303,7 +306,7 @@ def test_a_server_that_crashes(started: Callable[[Mistake], tuple[subprocess.Pop
             assert process.poll() is None
     with pytest.raises((ConnectionError, http.client.HTTPException)):
         client("POST", "/dog", [])
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=SECONDS) == 1
 
 
 @pytest.mark.parametrize("edit", [edit for edits in EDITS.values() for edit in edits], ids=lambda edit: edit[1][:30])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.harnesses.agent_lab import Client, serving
+from tests.waiting import SECONDS
 
 GET = b"GET /analytics/dog/count HTTP/1.1\r\nHost: x\r\n\r\n"
 COUNT = b'{"result":0}'
@@ -21,7 +22,7 @@ def client() -> Iterator[Client]:
 
 def exchange(client: Client, sent: bytes) -> bytes:
     """All that comes back before the server closes the connection, which it does when our side is closed."""
-    with socket.create_connection(("127.0.0.1", client.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=SECONDS) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         answer = b""

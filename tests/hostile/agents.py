@@ -22,7 +22,7 @@ FILES: Final = 20_000
 OUTPUT: Final = 8 * MIB
 """What is kept of a call's output."""
 
-WALL: Final = 4.0
+WALL: Final = 10.0
 """Seconds for those that never end by themselves."""
 
 PRELUDE: Final = (

@@ -44,7 +44,7 @@ from tests.hostile.agents import AGENTS, DISK, FILES, HONEST, OUTPUT, PRELUDE, U
 pytestmark = pytest.mark.docker
 
 AT_ONCE: Final = 6
-DEADLINE: Final = 240.0
+DEADLINE: Final = 600.0
 """Seconds for one agent's whole scenario, on a machine that the others keep busy; the limits of its calls end it long before."""
 
 CHOSEN: Final = {name: AGENTS[name] for name in os.environ.get("STAMINA_HOSTILE_AGENTS", "").split() or AGENTS}

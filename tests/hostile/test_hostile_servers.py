@@ -16,8 +16,8 @@ from tests.hostile.servers import SERVERS, DiesAfter, Peer, always, closed_port,
 from tests.hostile.things import CASES, outcome, suite
 
 LIMITS: Final = TesterLimits(answer_seconds=0.25, sizes=SizeLimits(head_bytes=64 * 1024, body_bytes=256 * 1024))
-PATIENT: Final = TesterLimits(answer_seconds=30)
-WHOLE_RUN: Final = 30
+PATIENT: Final = TesterLimits(answer_seconds=120)
+WHOLE_RUN: Final = 300
 """Seconds after which a run counts as hung; the limits above end every one long before."""
 
 Outcome: TypeAlias = tuple[str, ...]

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -270,28 +271,30 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
         assert second.history.events == (Said("a"), Said("b"))
 
 
-@pytest.fixture
+@contextmanager
 def small_disk() -> Iterator[None]:
     """No file of this process may grow beyond 2,000 bytes: the system then writes what fits and refuses the rest, as a full disk does."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_full_disk_is_the_hosts_fault_and_leaves_no_half_record(tmp_path: Path, small_disk: None) -> None:
+def test_a_full_disk_is_the_hosts_fault_and_leaves_no_half_record(tmp_path: Path) -> None:
     """What does not fit is taken back whole; what does fit is still taken, and nothing is torn."""
     path = tmp_path / "journal.jsonl"
-    with Journal[Event].open(path, Event, clock=clock) as journal:
+    with small_disk(), Journal[Event].open(path, Event, clock=clock) as journal:
         journal.append(Said("before"))
         size = path.stat().st_size
         with pytest.raises(HostFault, match=r"cannot write .*journal\.jsonl"):
             journal.append(Said("x" * 5000))
         assert path.stat().st_size == size
         journal.append(Said("after"))
-    with Journal[Event].open(path, Event, clock=clock) as journal:
+    with small_disk(), Journal[Event].open(path, Event, clock=clock) as journal:
         with pytest.raises(HostFault):
             journal.append(Said("x" * 5000))
         journal.append(Said("again"))
@@ -327,6 +330,7 @@ def test_a_folder_that_is_not_there_is_the_hosts_fault(tmp_path: Path) -> None:
 
 APPENDER = """
 import sys, attrs
+from contextlib import contextmanager
 from pathlib import Path
 from scenario_store.journal import Journal
 

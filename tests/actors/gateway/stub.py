@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import attrs
@@ -106,7 +107,7 @@ async def bench(script: Script, protocol: str = "chat", *, budget: Budget | None
     requests: list[ModelRequest] = []
     troubles: list[Trouble] = []
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_tcp, stub.serve, 0)
+        listeners = await nursery.start(partial(trio.serve_tcp, stub.serve, 0, host="127.0.0.1"))
         stub.port = listeners[0].socket.getsockname()[1]
         base = f"http://127.0.0.1:{stub.port}" + ("/v1" if PROVIDERS[protocol] is Provider.OPENAI else "")
         config = ModelConfig("m", PROVIDERS[protocol], "vendor/real-model", 100_000, base, **{"api_key_env": _key(protocol), **model})
@@ -140,6 +141,19 @@ async def raw(gate: Bench, data: bytes) -> bytes:
         while piece := await stream.receive_some(65536):
             out += piece
         return out
+
+
+async def hang_up_after(text: bytes, url: str, token: str, path: str, body: dict[str, Any]) -> None:
+    """Ask as an agent does, and hang up as soon as this text has come."""
+    data = json.dumps(body)
+    head = f"POST {path} HTTP/1.1\r\nx-api-key: {token}\r\ncontent-length: {len(data)}\r\n\r\n"
+    async with await trio.open_tcp_stream("127.0.0.1", httpx.URL(url).port or 0) as agent:
+        await agent.send_all((head + data).encode())
+        seen = b""
+        while text not in seen:
+            more = await agent.receive_some()
+            assert more, seen
+            seen += more
 
 
 PRICE = Price(1.0, 2.0)

@@ -9,6 +9,7 @@ import trio
 from actors.gateway import server
 from actors.gateway.replying import JSON, Reply
 from actors.gateway.requests import HttpRequest
+from tests.waiting import SECONDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux answers to all of 127.0.0.0/8")
 
@@ -18,7 +19,7 @@ async def answer(request: HttpRequest, reply: Reply) -> None:
 
 
 def dial(port: int, source: str) -> socket.socket:
-    sock = socket.create_connection(("127.0.0.1", port), 10, source_address=(source, 0))
+    sock = socket.create_connection(("127.0.0.1", port), SECONDS, source_address=(source, 0))
     sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     return sock
 
@@ -44,7 +45,7 @@ async def test_nobody_takes_all_connections(nursery: trio.Nursery, monkeypatch: 
     assert await said(port, "127.0.0.3", held) == b"HTTP/1.1 200"
     assert [await said(port, "127.0.0.1", held) for _ in range(5)] == [b"HTTP/1.1 200"] * 5
     held[0].close()
-    with trio.fail_after(10):
+    with trio.fail_after(SECONDS):
         while await said(port, "127.0.0.2", held) == b"closed":
             await trio.lowlevel.checkpoint()
     for sock in held:

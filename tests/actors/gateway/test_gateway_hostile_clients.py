@@ -22,6 +22,7 @@ from actors.gateway.requests import BadRequest, HttpRequest, RequestReader, Size
 from stamina.config.model import Budget, ModelConfig, Provider
 from stamina.usage import How
 from tests.actors.gateway.stub import PATHS, PRICE, SECRETS_OF, Pieces, bench, events, raw, stream, whole
+from tests.waiting import SECONDS
 
 GOOD = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}
 BODY = b'{"model":"m","messages":[]}'
@@ -153,7 +154,7 @@ async def _fill(sockets: ExitStack) -> None:
         async def ask(source: str, size: int, sent: int | None = None) -> socket.socket:
             body = b'{"model":"m","messages":[],"x":"%b"}' % (b"x" * size)
             data = message(POST + f"connection: close\r\ncontent-length: {len(body)}\r\n\r\n", body, gate.seat.token)
-            sock = sockets.enter_context(await trio.to_thread.run_sync(lambda: socket.create_connection(("127.0.0.1", port), 10, (source, 0))))
+            sock = sockets.enter_context(await trio.to_thread.run_sync(lambda: socket.create_connection(("127.0.0.1", port), SECONDS, (source, 0))))
             await trio.to_thread.run_sync(sock.sendall, data[:sent])
             return sock
 
@@ -161,12 +162,12 @@ async def _fill(sockets: ExitStack) -> None:
             return (await trio.to_thread.run_sync(sock.recv, 12))[9:]
 
         open_ = [await ask("127.0.0.2", 60_000, 50_000)]
-        with trio.fail_after(10):
+        with trio.fail_after(SECONDS):
             while await said(refused := await ask("127.0.0.2", 60_000)) != b"429":
                 refused.close()
         assert await said(await ask("127.0.0.3", 60_000)) == b"200"
         open_[0].close()
-        with trio.fail_after(10):
+        with trio.fail_after(SECONDS):
             while await said(again := await ask("127.0.0.2", 60_000)) == b"429":
                 again.close()
 

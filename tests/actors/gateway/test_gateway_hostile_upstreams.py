@@ -22,7 +22,8 @@ from actors.gateway.readers import StreamReader, message_of, parsed, usage_in
 from scenario_store.usage import NAME, append_request, read_requests
 from stamina.protocols import Protocol
 from stamina.usage import How, Usage
-from tests.actors.gateway.stub import CUT, HANG, Pieces, bench, events, stream, whole
+from tests.actors.gateway.stub import CUT, HANG, PATHS, Pieces, bench, events, hang_up_after, stream, whole
+from tests.waiting import SECONDS, until_true
 
 GOOD = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}
 DATA = json.dumps(GOOD).encode()
@@ -270,12 +271,10 @@ async def test_a_stream_that_never_ends_ends_with_its_agent() -> None:
             with gate.gate.seat(attrs.evolve(gate.seat.caller, seed=7), attrs.evolve(model, name="endless")) as seat:
                 seat.begin(0, 0, 0)
                 body = {"model": "endless", "stream": True, "messages": []}
-                with trio.move_on_after(0.5):
-                    await gate.client.post(gate.url + "/v1/chat/completions", json=body, headers={"x-api-key": seat.token})
-                with trio.fail_after(10):
+                await hang_up_after(b": x", gate.url, seat.token, PATHS["chat"], body)
+                with trio.fail_after(SECONDS):
                     await gone.wait()
-                    while not gate.requests:  # noqa: ASYNC110 (the gateway tells nobody in particular)
-                        await trio.sleep(0.01)
+                await until_true(lambda: gate.requests)
         nursery.cancel_scope.cancel()
     assert [(request.how, request.usage) for request in gate.requests] == [(How.ABANDONED, None)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -33,13 +34,13 @@ async def test_a_scenarios_requests_land_in_its_folder_and_count_on(tmp_path: Pa
     """A new run of it goes on with the numbers; the access that its agent gets works."""
     stub = Stub(lambda request, n: whole({"usage": {"prompt_tokens": 7, "completion_tokens": 3}}))
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_tcp, stub.serve, 0)
+        listeners = await nursery.start(partial(trio.serve_tcp, stub.serve, 0, host="127.0.0.1"))
         base = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/v1"
         model = ModelConfig("m", Provider.OPENAI, "real", 9000, base, price=PRICE)
         work = Work(Cell("toy", AgentConfig("toy", model="m"), model, Settings()), 1, 0)
         folder = folder_of(work, tmp_path)
         options = Options({"m": model}, Budget(sweep_usd=1), write=writing(lambda caller: folder.path), environment=ENVIRONMENT)
-        async with gateway(options) as gate, httpx.AsyncClient() as client:
+        async with gateway(options) as gate, httpx.AsyncClient(timeout=None) as client:
             seats = seating(gate, gate.bind())
             for turn in (0, 1):
                 with seats(work, folder) as seated:

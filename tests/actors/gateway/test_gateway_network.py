@@ -7,6 +7,7 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ async def secure(stub: Stub, authority: trustme.CA, name: str = "localhost") -> 
             await stub.serve(connection)
 
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_ssl_over_tcp, serve, 0, context)
+        listeners = await nursery.start(partial(trio.serve_ssl_over_tcp, serve, 0, context, host="127.0.0.1"))
         yield listeners[0].transport_listener.socket.getsockname()[1]
         nursery.cancel_scope.cancel()
 
@@ -75,7 +76,7 @@ class Middleman:
             elif not head.startswith(b"CONNECT "):
                 await connection.send_all(whole(GOOD)[0])
             else:
-                far = await trio.open_tcp_stream("localhost", self.target or 0)
+                far = await trio.open_tcp_stream("127.0.0.1", self.target or 0)
                 await connection.send_all(b"HTTP/1.1 200 Connection established\r\nx: y\r\n\r\n")
                 async with far, trio.open_nursery() as nursery:
                     nursery.start_soon(pumped, connection, far, nursery.cancel_scope)
@@ -92,7 +93,7 @@ async def pumped(one: trio.SocketStream, two: trio.SocketStream, scope: trio.Can
 @asynccontextmanager
 async def proxy(middleman: Middleman) -> AsyncIterator[int]:
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_tcp, middleman.serve, 0)
+        listeners = await nursery.start(partial(trio.serve_tcp, middleman.serve, 0, host="127.0.0.1"))
         yield listeners[0].socket.getsockname()[1]
         nursery.cancel_scope.cancel()
 
@@ -114,7 +115,7 @@ async def test_a_provider_behind_tls_is_asked_again_and_again(authority: trustme
     stub = Stub(lambda request, n: streamed if b'"stream":true' in request.body else whole(GOOD))
     async with secure(stub, authority) as port:
         model = ModelConfig("m", Provider.OPENAI, "real", 9000, f"https://localhost:{port}/v1", api_key_env="OPENAI_API_KEY")
-        async with gateway(Options({"m": model}, environment=ENVIRONMENT)) as gate, httpx.AsyncClient() as client:
+        async with gateway(Options({"m": model}, environment=ENVIRONMENT)) as gate, httpx.AsyncClient(timeout=None) as client:
             with gate.seat(Caller("c", 1, 0), model) as seat:
                 url, headers = f"{gate.bind()}/v1/chat/completions", {"x-api-key": seat.token}
                 for flag in ("false", "true", "false"):

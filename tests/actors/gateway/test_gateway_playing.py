@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ async def sweep(
     """Play scenarios of four turns; their ends, their journals, and how many requests each has."""
     stub = Stub(script)
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_tcp, stub.serve, 0)
+        listeners = await nursery.start(partial(trio.serve_tcp, stub.serve, 0, host="127.0.0.1"))
         base = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/v1"
         provider = Provider.OPENAI if failure is None else Provider.SCRIPTED
         script_of = ScriptConfig(failures=() if failure is None else (failure,))

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from stamina.config.model import ModelConfig, Provider
 from stamina.protocols import Protocol
 from stamina.usage import How, ModelRequest, Usage
 from tests.actors.gateway.stub import CUT, ENVIRONMENT, PATHS, PROVIDERS, Pieces, Stub, events, stream, whole
+from tests.waiting import SECONDS, until_true
 
 SECRET = ENVIRONMENT["OPENAI_API_KEY"]
 USED = {"prompt_tokens": 1000, "completion_tokens": 100}
@@ -58,7 +60,7 @@ async def lab(script: Any, folder: Path | None, *, replay: Path | None = None, *
     written: list[ModelRequest] = []
     redactor = Redactor()
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(trio.serve_tcp, stub.serve, 0)
+        listeners = await nursery.start(partial(trio.serve_tcp, stub.serve, 0, host="127.0.0.1"))
         base = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/v1"
         model = ModelConfig("m", PROVIDERS["chat"], "vendor/real", 100_000, base, api_key_env="OPENAI_API_KEY", **changes)
         options = Options({"m": model}, write=lambda caller, request: written.append(request), environment=ENVIRONMENT, redactor=redactor)
@@ -117,7 +119,7 @@ async def test_a_miss_names_place_and_first_difference(tmp_path: Path) -> None:
             "replay of old, scenario cell/1/0, turn 0, attempt 0, call 0, request 0: it asks something else than the recorded request 0: "
             "$.tools[0].limit was 5, is 6"
         )
-        with trio.fail_after(5):
+        with trio.fail_after(SECONDS):
             await again.seat.wait_spent()
     async with lab(nobody, None, replay=tmp_path) as more:
         assert (await more.ask("the first request", tools=[{"name": "shell", "limit": 5}])).status_code == 200
@@ -180,11 +182,11 @@ async def test_a_disk_that_is_full_harms_no_request(tmp_path: Path, monkeypatch:
         assert (await gate.ask("first")).json() == {"n": 0}
         recorder = gate.gate._options.recorder
         assert isinstance(recorder, WireRecorder)
-        await until(lambda: recorder.waiting == 0 and len(gate.written) == 1)
+        await until_true(lambda: recorder.waiting == 0 and len(gate.written) == 1)
         with monkeypatch.context() as patched:
             patched.setattr(wire_writer, "write_all", full)
             assert (await gate.ask("lost")).json() == {"n": 1}
-            await until(lambda: recorder.waiting == 0 and len(gate.written) == 2)
+            await until_true(lambda: recorder.waiting == 0 and len(gate.written) == 2)
         assert (await gate.ask("third")).json() == {"n": 2}
     recorded = Recording.read(tmp_path)
     assert [exchange.head.number for exchange in recorded.exchanges] == [0, 2]
@@ -209,9 +211,3 @@ async def test_a_disk_that_is_slow_costs_recordings_and_no_memory(tmp_path: Path
 def request() -> UpstreamRequest:
     model = ModelConfig("m", Provider.OPENAI, "id", 9000)
     return UpstreamRequest(Caller("c", 1, 0), 0, model, Protocol.CHAT, Operation.GENERATE, "/v1/chat/completions", (), b"{}", False)
-
-
-async def until(true: Any) -> None:
-    with trio.fail_after(20):
-        while not true():  # noqa: ASYNC110 (the recorder tells nobody)
-            await trio.sleep(0.01)

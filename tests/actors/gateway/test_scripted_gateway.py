@@ -11,8 +11,6 @@ from typing import Any
 import attrs
 import httpx
 import pytest
-import trio
-from trio.testing import wait_all_tasks_blocked
 
 from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options, gateway
@@ -27,9 +25,11 @@ from stamina.config.script import FailureConfig, ModelFailure, ScriptConfig
 from stamina.domain import ScenarioOptions
 from stamina.rest.domain import RestDomain
 from stamina.usage import How, ModelRequest, Usage
+from tests.actors.gateway.stub import hang_up_after
 from tests.harnesses.mini_agent import path_of
 from tests.harnesses.mini_cli import DIALECTS, Failed, MiniCli
 from tests.harnesses.scripted_lab import judged, model_of
+from tests.waiting import until_true
 
 PROTOCOLS = sorted(DIALECTS)
 SCENARIO = RestDomain().scenario(ScenarioOptions(seed=1))
@@ -169,9 +169,9 @@ async def test_a_client_that_goes_away_is_nobodys_answer(tmp_path: Path) -> None
     async with hall(model_of(ScriptConfig(event_seconds=0.05))) as here:
         cli = here.cli(tmp_path, "responses", stream=True)
         cli.history.append(cli.dialect.user(SCENARIO.turn(0).prompt))
-        with trio.move_on_after(0.3):
-            await cli.ask()
-        await wait_all_tasks_blocked(0.1)
+        body = cli.dialect.body(cli.history, stream=True)
+        await hang_up_after(b"data: ", here.url, here.seat.token, path_of("responses", "m", stream=True), body)
+        await until_true(lambda: here.requests)
     assert [request.how for request in here.requests] == [How.ABANDONED]
     assert here.agree
 
