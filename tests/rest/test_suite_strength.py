@@ -6,9 +6,11 @@ import pytest
 from stamina.draw import Draw
 from stamina.exchange import Request, Response
 from stamina.playing import play
-from stamina.rest.expressions import Effect, OnEach, SetTo
+from stamina.rest.expressions import Effect, IncrementBy, OnEach, SetTo
+from stamina.rest.mutants.mutant import Ground
+from stamina.rest.mutants.running import effects_on_refusal
 from stamina.rest.origins import Origins
-from stamina.rest.schema import Entity, Field, State
+from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, State
 from stamina.rest.suite import build
 from stamina.rest.truth import Truth
 from tests.rest.faults import BEHAVIOURS, Behaviour, default_for_null, faulty, state_faults
@@ -57,3 +59,15 @@ def test_a_server_that_always_answers_the_same_passes_nothing(status: int) -> No
         return Response(status, b"{}")
 
     assert play(SUITE, handler).passed == 0
+
+
+def test_effects_that_take_place_on_refusal_are_found_though_no_fair_test_may_let_them_run() -> None:
+    """Every result would leave the bounds, so where the action is taken the field is null; where it is refused it need not be."""
+    field = Field("latitude", FloatType(9.75, 10.0), required=False, nullable=True)
+    kind = EnumType("ThingState", ("on", "off", "broken"))
+    action = Action("act", "state", ("on",), "off", effects=(Effect("latitude", IncrementBy(1.5)),))
+    state = State((Entity("Thing", (Field("state", kind), field), actions=(action,)),))
+    suite = build(state, Origins.of(state), Draw("refusal"))
+    (fault,) = effects_on_refusal.faults(Ground(state))
+    assert play(suite, Truth(state).handle).ok
+    assert not play(suite, fault.build()).ok

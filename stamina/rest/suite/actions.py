@@ -14,10 +14,22 @@ from stamina.errors import BenchmarkFault
 from stamina.rest import witness
 from stamina.rest.expressions import Condition, OnEach, OnReference, OnThis
 from stamina.rest.schema import EnumType
-from stamina.rest.semantics import Store, run_effects, view
+from stamina.rest.semantics import view
 from stamina.rest.suite.kit import Kit, Kits, case, missing
 from stamina.rest.suite.misreadings import Choice, Misreading, edge_of, fewest, negated
-from stamina.rest.suite.rich import accepted, enriched, operands, shown, subjects, unasked, with_bystanders, with_empty_others, with_far_others
+from stamina.rest.suite.rich import (
+    accepted,
+    enriched,
+    operands,
+    provoking,
+    shown,
+    subjects,
+    unasked,
+    with_bystanders,
+    with_empty_others,
+    with_far_others,
+    would_change,
+)
 from stamina.rest.suite.stage import Actors, Scene, Stage, is_legal, predict, prefixed, scene_of
 from stamina.rest.suite.variants import around, extremes, pairs, with_items, with_null
 from stamina.rest.worlds import World
@@ -106,7 +118,8 @@ def _played(actors: Actors, scenes: Iterable[Scene], *, look: bool = False) -> l
     stage = Stage(actors)
     refused, taken = _sorted_out(actors, scenes)
     # Effects that take place nevertheless show in the last one if anywhere; what they do before may be overwritten on the way to the next scene.
-    for scene in sorted(refused, key=lambda each: _would_change(actors, each)):
+    refused.sort(key=lambda each: would_change(actors, each))
+    for scene in (*refused, *provoking(actors, refused)):
         stage.play(scene)
     if refused:
         stage.look("the refused action changed nothing")
@@ -115,14 +128,6 @@ def _played(actors: Actors, scenes: Iterable[Scene], *, look: bool = False) -> l
     if taken and look:
         stage.look(f"{actors.action.name} changed what it should")
     return stage.steps
-
-
-def _would_change(actors: Actors, scene: Scene) -> bool:
-    """Whether the effects would leave a trace in a scene in which they must not take place."""
-    store: Store = {entity: {key: dict(each) for key, each in objects.items()} for entity, objects in scene.store.items()}
-    entity = actors.kit.entity
-    run_effects(actors.action.effects, view(store[entity.name][scene.acting], store, entity))
-    return store != scene.store
 
 
 def _sorted_out(actors: Actors, scenes: Iterable[Scene]) -> tuple[list[Scene], list[Scene]]:

@@ -10,7 +10,7 @@ import attrs
 from stamina.rest import testdata, witness
 from stamina.rest.expressions import Compute, Condition, Effect, IncrementBy, OnThis, SetTo, Subject
 from stamina.rest.schema import Field, ReferenceListType
-from stamina.rest.semantics import is_met, view
+from stamina.rest.semantics import Store, is_met, run_effects, view
 from stamina.rest.suite.kit import target_name
 from stamina.rest.suite.misreadings import negated
 from stamina.rest.suite.stage import Actors, Scene, is_legal, predict, scene_of
@@ -34,6 +34,32 @@ def enriched(actors: Actors, scene: Scene) -> Scene:
         if richer is not scene and accepted(actors, richer):
             scene = richer
     return scene
+
+
+def would_change(actors: Actors, scene: Scene) -> bool:
+    """Whether the effects would leave a trace in a scene in which they must not take place."""
+    store: Store = {entity: {key: dict(each) for key, each in objects.items()} for entity, objects in scene.store.items()}
+    entity = actors.kit.entity
+    run_effects(actors.action.effects, view(store[entity.name][scene.acting], store, entity))
+    return store != scene.store
+
+
+def provoking(actors: Actors, refused: Sequence[Scene]) -> Iterator[Scene]:
+    """A scene like the last of those in which the action is refused, and in which its effects would show; none where they show there already.
+
+    Where nothing is written no result has to stay inside its constraints, so numbers may stand where the action never meets any.
+    """
+    if not refused or would_change(actors, refused[-1]):
+        return
+    scene, reason = refused[-1], predict(actors, refused[-1]).refusal
+    for better in (*_fillings(actors, scene), *_contrasts(actors)):
+        richer = better(scene)
+        prediction = predict(actors, richer)
+        if richer is not scene and prediction.refusal is reason and is_legal(actors, richer, prediction):
+            scene = richer
+            if would_change(actors, scene):
+                yield scene
+                return
 
 
 Enrichment = Callable[[Scene], Scene]
