@@ -18,6 +18,7 @@ from harnesses.harness import CallEnd, Command
 from scenario_store.folder import LiveFolder
 from stamina.config.model import Engine as EngineName
 from stamina.config.model import SandboxConfig
+from tests.waiting import SECONDS
 
 MIB = 1 << 20
 ENGINE = EngineName(os.environ.get("STAMINA_TEST_ENGINE", "docker"))
@@ -77,11 +78,11 @@ class Lab:
         """A shell script as an agent call."""
         number = next(self._numbers)
         out, err = self.root / f"{number}.out", self.root / f"{number}.err"
-        limits = limits or CallLimits(60, grace=0.5)
+        limits = limits or CallLimits(SECONDS, grace=0.5)
         end = await sandbox.call(Command(("bash", "-c", script), stdin, **command), limits=limits, stdout=out, stderr=err)
         return Ended(end, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
-    def serve(self, sandbox: ContainerSandbox, script: str, *, text: str = "ok", seconds: float = 20.0) -> Any:
+    def serve(self, sandbox: ContainerSandbox, script: str, *, text: str = "ok", seconds: float = SECONDS) -> Any:
         """``run_server.sh`` with this content, beside a ``server.py``."""
         (sandbox.workspace / "run_server.sh").write_text(script)
         (sandbox.workspace / "server.py").write_text(SERVER.replace("TEXT", text))

@@ -2,10 +2,10 @@
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,17 +20,10 @@ from scenario_store.run import Run
 from stamina.config.model import Engine as EngineName
 from stamina.turns import Event, SuiteRan
 from tests.docker.container_lab import ENGINE
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 SWEEP_FILE = ROOT / "sweeps/quickstart-docker.toml"
-
-
-def until(condition: Callable[[], bool], seconds: float = 300.0) -> None:
-    """Wait; long, as the machine may be busy."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to pass"
-        time.sleep(0.1)
 
 
 @contextmanager
@@ -51,6 +44,13 @@ def events(out: Path) -> list[Event]:
     if not (out / "lock.json").exists():
         return []
     return [event for folder in Run.open(out).scenarios() if folder.journal.exists() for event in read_journal(folder.journal, Event).events]
+
+
+def interrupt(process: subprocess.Popen[bytes], out: Path) -> None:
+    """Ctrl-C, and once it was heard, Ctrl-C."""
+    process.send_signal(signal.SIGINT)
+    until(lambda: "draining" in (out / "log.jsonl").read_text())
+    process.send_signal(signal.SIGINT)
 
 
 def suites(out: Path) -> int:

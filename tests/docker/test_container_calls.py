@@ -12,6 +12,7 @@ from actors.container import SCRATCH, WORKSPACE
 from actors.sandbox import CallLimits, IdleLimits, ServerFailed, ServerLimits
 from harnesses.harness import Command
 from tests.docker.container_lab import MIB, SMALL, Lab
+from tests.waiting import SECONDS, clock_from, until_true
 
 pytestmark = pytest.mark.docker
 
@@ -31,7 +32,7 @@ async def test_signals_and_commands_that_cannot_be_started(lab: Lab) -> None:
         killed = await lab.bash(sandbox, "kill -9 $$")
         lost = await lab.bash(sandbox, "exec no-such-program")
         out, err = lab.root / "out", lab.root / "err"
-        absent = await sandbox.call(Command(("no-such-program",)), limits=CallLimits(10), stdout=out, stderr=err)
+        absent = await sandbox.call(Command(("no-such-program",)), limits=CallLimits(SECONDS), stdout=out, stderr=err)
 
     assert (killed.end.exit_code, killed.end.signal) == (None, 9)
     assert lost.end.exit_code == 127
@@ -42,7 +43,7 @@ async def test_signals_and_commands_that_cannot_be_started(lab: Lab) -> None:
 async def test_output_has_a_limit_and_blocks_nobody(lab: Lab) -> None:
     """A hundred megabytes in one line are drained; the first megabyte is kept."""
     async with lab.sandbox() as sandbox:
-        done = await lab.bash(sandbox, "head -c 100000000 /dev/zero | tr '\\0' x; echo end >&2", limits=CallLimits(60, output_bytes=MIB))
+        done = await lab.bash(sandbox, "head -c 100000000 /dev/zero | tr '\\0' x; echo end >&2", limits=CallLimits(SECONDS, output_bytes=MIB))
 
     assert done.end.exit_code == 0
     assert done.end.truncated
@@ -52,7 +53,8 @@ async def test_output_has_a_limit_and_blocks_nobody(lab: Lab) -> None:
 async def test_a_call_is_ended_when_its_time_is_over(lab: Lab) -> None:
     """Also one that ignores TERM; what was written before is kept."""
     async with lab.sandbox() as sandbox:
-        done = await lab.bash(sandbox, "trap '' TERM; echo begun; while true; do sleep 1; done", limits=CallLimits(1.0, grace=0.3))
+        limits = CallLimits(1.0, grace=0.3, held=clock_from((sandbox.workspace / "begun").exists))
+        done = await lab.bash(sandbox, "trap '' TERM; echo begun; touch begun; while true; do sleep 1; done", limits=limits)
         health = await sandbox.probe()
 
     assert (done.end.expired, done.end.signal, done.out) == ("wall", 9, "begun\n")
@@ -61,9 +63,12 @@ async def test_a_call_is_ended_when_its_time_is_over(lab: Lab) -> None:
 
 async def test_a_call_that_does_nothing_is_ended(lab: Lab) -> None:
     """Though it goes on printing; the engine counts the processor time of all that runs in the container, here none, not even for a new process."""
-    idle = CallLimits(60, grace=0.3, idle=IdleLimits(4.0, 60, quiet=lambda: 1e9))
     async with lab.sandbox() as sandbox:
-        done = await lab.bash(sandbox, "(setsid sleep 1000 &); mkfifo ~/never; exec 3<>~/never; while true; do echo waiting; read -t 1 -u 3; done", limits=idle)
+        begun = sandbox.workspace / "begun"
+        idle = CallLimits(SECONDS, grace=0.3, idle=IdleLimits(4.0, SECONDS, quiet=lambda: 1e9 if begun.exists() else 0.0))
+        done = await lab.bash(
+            sandbox, "(setsid sleep 1000 &); mkfifo ~/never; exec 3<>~/never; touch begun; while true; do echo waiting; read -t 1 -u 3; done", limits=idle
+        )
         health = await sandbox.probe()
 
     assert (done.end.expired, health.processes) == ("model_idle", 0)
@@ -85,7 +90,8 @@ async def test_work_is_counted(lab: Lab) -> None:
 async def test_term_comes_first(lab: Lab) -> None:
     """A CLI may save its session."""
     async with lab.sandbox() as sandbox:
-        done = await lab.bash(sandbox, "trap 'echo saved; exit 0' TERM; sleep 100 & wait", limits=CallLimits(1.0, grace=5))
+        limits = CallLimits(1.0, grace=SECONDS, held=clock_from((sandbox.workspace / "begun").exists))
+        done = await lab.bash(sandbox, "trap 'echo saved; exit 0' TERM; touch begun; sleep 1000 & wait", limits=limits)
 
     assert (done.end.expired, done.end.exit_code, done.out) == ("wall", 0, "saved\n")
 
@@ -93,7 +99,7 @@ async def test_term_comes_first(lab: Lab) -> None:
 async def test_held_time_does_not_count(lab: Lab) -> None:
     """The gateway kept the agent waiting."""
     async with lab.sandbox() as sandbox:
-        done = await lab.bash(sandbox, "sleep 1.5; echo done", limits=CallLimits(0.5, held=lambda: 60.0))
+        done = await lab.bash(sandbox, "sleep 1.5; echo done", limits=CallLimits(0.5, held=lambda: SECONDS))
 
     assert (done.end.expired, done.out) == (None, "done\n")
 
@@ -190,7 +196,7 @@ async def test_memory_has_a_ceiling(lab: Lab) -> None:
 async def test_disk_has_a_ceiling(lab: Lab) -> None:
     """A call that writes more than it may is ended, and says so."""
     async with lab.sandbox(attrs.evolve(SMALL, disk=100 * MIB)) as sandbox:
-        done = await lab.bash(sandbox, "head -c 400000000 /dev/zero >big; sync; sleep 100; true", limits=CallLimits(90, grace=0.2))
+        done = await lab.bash(sandbox, "head -c 400000000 /dev/zero >big; sync; sleep 1000; true", limits=CallLimits(SECONDS, grace=0.2))
 
     assert done.end.expired == "disk"
 
@@ -251,7 +257,7 @@ async def test_a_script_that_is_none(lab: Lab, script: str) -> None:
     """Is told as what it is, at once."""
     async with lab.sandbox() as sandbox:
         await lab.bash(sandbox, script)
-        async with sandbox.serve(limits=ServerLimits(30), log=lab.root / "log") as server:
+        async with sandbox.serve(limits=ServerLimits(SECONDS), log=lab.root / "log") as server:
             assert isinstance(server, ServerFailed)
             assert server.reason == SCRIPTS[script]
 
@@ -269,8 +275,10 @@ async def test_what_root_broke_is_told(lab: Lab) -> None:
 async def test_a_call_that_is_cancelled_leaves_nothing(lab: Lab) -> None:
     """As when the money is spent: the sandbox goes on."""
     async with lab.sandbox() as sandbox:
-        with trio.move_on_after(1):
-            await lab.bash(sandbox, "setsid sleep 1000 & sleep 1000")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lab.bash, sandbox, "setsid sleep 1000 & touch begun; sleep 1000")
+            await until_true((sandbox.workspace / "begun").exists)
+            nursery.cancel_scope.cancel()
         health = await sandbox.probe()
         again = await lab.bash(sandbox, "echo fine")
 

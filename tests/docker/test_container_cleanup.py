@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
 import attrs
@@ -20,7 +19,8 @@ from stamina.cli.ending import DONE, NEGATIVE
 from stamina.errors import SandboxFault
 from stamina.turns import MachineryFailed
 from tests.docker.container_lab import ENGINE, Lab, leftovers, names
-from tests.docker.sweep_lab import SWEEP_FILE, events, playing, suites, until
+from tests.docker.sweep_lab import SWEEP_FILE, events, interrupt, playing, suites
+from tests.waiting import SECONDS, until
 
 pytestmark = pytest.mark.docker
 
@@ -178,10 +178,8 @@ def test_two_interrupts_end_at_once(lab: Lab) -> None:
     out = lab.root / "run"
     with playing(out, lab.host, "sweep.turns=3") as process:
         until(lambda: suites(out) >= 1)
-        for _ in range(2):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.3)
-        assert process.wait(timeout=30) == 130
+        interrupt(process, out)
+        assert process.wait(SECONDS) == 130
     assert trio.run(leftovers, lab.host, process.pid) == ([], [])
 
 

@@ -18,8 +18,9 @@ from actors.sandbox import Server, Serving
 from stamina.config.model import Egress
 from stamina.config.model import Engine as EngineName
 from tests.docker.container_lab import ENGINE, SMALL, Lab, leftovers
-from tests.docker.test_container_network import FETCH, SaysHost
+from tests.docker.test_container_network import SaysHost, fetch
 from tests.local_server import listening
+from tests.waiting import SECONDS
 
 pytestmark = pytest.mark.docker
 
@@ -61,14 +62,14 @@ async def test_servers_are_reached_through_published_ports(lab: Lab) -> None:
     said, ports = [], set()
 
     def served(sandbox: ContainerSandbox, text: str) -> Serving:
-        return lab.serve(sandbox, FOREGROUND, text=text, seconds=90)
+        return lab.serve(sandbox, FOREGROUND, text=text)
 
     async with (
         relayed(lab.host) as host,
         containers(host, CONFIG, ["reference"], os.environ) as made,
         lab.open(made) as one,
         lab.open(made) as other,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=None) as client,
     ):
         assert (made.network.direct, made.network.listen) == (False, "127.0.0.1")
         for number in range(PUBLISHED + 1):
@@ -91,16 +92,16 @@ async def test_what_containers_reach_there(lab: Lab) -> None:
         containers(host, CONFIG, ["reference"], os.environ) as made,
         lab.open(made) as one,
         lab.open(made) as other,
-        lab.serve(one, FOREGROUND, seconds=90) as server,
+        lab.serve(one, FOREGROUND) as server,
     ):
         assert isinstance(server, Server)
         state = await made.engine.state(one.body.name)
         assert state is not None
         inside = next(int(port.partition("/")[0]) for port, published in state.ports.items() if published == server.port)
         with listening(SaysHost, "0.0.0.0") as port:
-            machine = await lab.bash(other, FETCH.format(host=made.network.reach, port=port))
-        neighbour = await lab.bash(other, FETCH.format(host=state.address, port=inside))
-        outside = await lab.bash(other, FETCH.format(host="198.51.100.1", port=80))
+            machine = await lab.bash(other, fetch(made.network.reach, port, SECONDS))
+        neighbour = await lab.bash(other, fetch(state.address, inside))
+        outside = await lab.bash(other, fetch("198.51.100.1", 80))
 
     assert machine.out == "200"
     assert neighbour.out in ("000 7\n", "000 28\n")

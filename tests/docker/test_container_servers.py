@@ -6,6 +6,7 @@ import pytest
 from actors.readiness import answers_http
 from actors.sandbox import Server, ServerFailed, ServerLimits
 from tests.docker.container_lab import Lab
+from tests.waiting import SECONDS
 
 pytestmark = pytest.mark.docker
 
@@ -50,7 +51,7 @@ async def test_a_server_that_does_not_come_up_is_a_value(lab: Lab, kind: str) ->
     """With the reason, and the end of what it said."""
     script, reason = FAILING[kind]
     async with lab.sandbox() as sandbox:
-        async with lab.serve(sandbox, script, seconds=2 if "within 2 s" in reason else 60) as server:
+        async with lab.serve(sandbox, script, seconds=2 if "within 2 s" in reason else SECONDS) as server:
             assert isinstance(server, ServerFailed)
             assert server.reason == reason
             assert ("no such luck" in server.log) == (kind == "ends at once")
@@ -61,7 +62,7 @@ async def test_no_script_is_a_value(lab: Lab) -> None:
     """Before anything is started."""
     async with lab.sandbox() as sandbox:
         (sandbox.workspace / "run_server.sh").unlink(missing_ok=True)
-        async with sandbox.serve(limits=ServerLimits(5), log=lab.root / "log") as server:
+        async with sandbox.serve(limits=ServerLimits(SECONDS), log=lab.root / "log") as server:
             assert isinstance(server, ServerFailed)
             assert server.reason == "there is no run_server.sh in the workspace"
 
@@ -82,7 +83,7 @@ async def test_neighbours_are_told_apart(lab: Lab) -> None:
         lab.open(made) as other,
         lab.serve(one, FOREGROUND, text="one") as first,
         lab.serve(other, FOREGROUND, text="other") as second,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=None) as client,
     ):
         assert isinstance(first, Server)
         assert isinstance(second, Server)

@@ -17,7 +17,8 @@ from stamina.config.model import Engine as EngineName
 from stamina.errors import InputError, SandboxFault
 from stamina.turns import MachineryFailed
 from tests.docker.container_lab import ENGINE, Lab, leftovers, names
-from tests.docker.sweep_lab import Private, events, playing, private_engine, suites, until
+from tests.docker.sweep_lab import Private, events, interrupt, playing, private_engine, suites
+from tests.waiting import SECONDS, until
 
 pytestmark = pytest.mark.docker
 
@@ -49,10 +50,8 @@ def test_two_interrupts_end_although_the_engine_stands_still(second_engine: Priv
         until(lambda: suites(out) >= 2)
         second_engine.signal(signal.SIGSTOP)
         try:
-            for _ in range(2):
-                process.send_signal(signal.SIGINT)
-                time.sleep(0.5)
-            assert process.wait(timeout=150) == 130
+            interrupt(process, out)
+            assert process.wait(SECONDS) == 130
         finally:
             second_engine.signal(signal.SIGCONT)
         until(lambda: trio.run(leftovers, second_engine.host, process.pid) == ([], []))
