@@ -18,6 +18,7 @@ from stamina.cli.ending import DONE, NEGATIVE
 from stamina.cli.material import material, options_of_material
 from stamina.errors import InputError
 from stamina.suite import CaseResult, CaseStatus, Verdict
+from stamina.words import counted
 
 
 @click.command()
@@ -82,5 +83,5 @@ def _print(verdict: Verdict) -> None:
             click.echo(f"{result.case.name} ({', '.join(result.case.rules)}): {result.case.title}\n    {safe(_message(result))}")
     unplayed = Counter(result.reason for result in verdict.results if result.status is not CaseStatus.PASSED and result.failure is None)
     for reason, count in unplayed.items():
-        click.echo(f"{count} cases: {safe(reason)}")  # their list would hide what was played
-    click.echo(f"{verdict.passed} of {verdict.total} cases passed")
+        click.echo(f"{counted(count, 'case')}: {safe(reason)}")  # their list would hide what was played
+    click.echo(f"{verdict.passed} of {counted(verdict.total, 'case')} passed")

@@ -13,6 +13,7 @@ from stamina.config.file import MAX_TURNS
 from stamina.errors import InputError
 from stamina.rest.domain import RestDomain, RestScenario
 from stamina.rest.openapi import document
+from stamina.words import counted
 
 
 @click.command()
@@ -46,4 +47,4 @@ def _write(folder: Path, files: dict[str, str]) -> None:
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: the texts cannot be written: {error.strerror}") from error
-    click.echo(f"{folder}: {len(files)} files")
+    click.echo(f"{folder}: {counted(len(files), 'file')}")

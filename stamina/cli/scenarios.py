@@ -22,6 +22,7 @@ from stamina.domain import ScenarioOptions
 from stamina.errors import InputError
 from stamina.rest.canonical import change_to_json, dumps
 from stamina.rest.domain import RestDomain, RestScenario
+from stamina.words import counted
 
 
 @click.group()
@@ -57,7 +58,7 @@ def generate(*, seeds: Sequence[int], turns: int, out: Path, as_json: bool, **gi
     for seed in seeds:
         manifests.append(write_scenario(out, stored(domain, scenario_options(seed, given), turns)))
         if not as_json:
-            click.echo(f"{out}/seed-{seed}: {turns + 1} turns, digest {manifests[-1].digest[:16]}")
+            click.echo(f"{out}/seed-{seed}: {counted(turns + 1, 'turn')}, digest {manifests[-1].digest[:16]}")
     if as_json:
         print_json([{"seed": made.options.seed, "turns": made.turns, "digest": made.digest, "benchmark": made.benchmark} for made in manifests])
 

@@ -19,6 +19,7 @@ from stamina.cli.runs import find_run, run_argument
 from stamina.errors import HostFault, InputError
 from stamina.scoring.reach import BUDGET, CUT
 from stamina.turns import CallAgent, Ended, Event, Progress, Rules, RunSuite, next_step, outcome, replay
+from stamina.words import counted
 
 
 @attrs.frozen
@@ -107,7 +108,7 @@ def _position(progress: Progress) -> Row:
 
 def _counted(rows: list[Row]) -> str:
     states = Counter(row.state for row in rows)
-    return f"{len(rows)} scenarios: " + (", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none")
+    return f"{counted(len(rows), 'scenario')}: " + (", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none")
 
 
 def _words(row: Row) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from stamina.cli.console import safe
 from stamina.cli.runs import find_run, run_argument
 from stamina.cli.status import is_played
 from stamina.errors import InputError
+from stamina.words import counted
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 _POLL_SECONDS = 0.2
@@ -74,7 +75,8 @@ def _check_known(run: Run, scenario: str | None) -> None:
     lock = run.lock()
     names = [f"{cell.slug}/{seed}/{repeat}" for cell in lock.cells for seed in lock.seeds for repeat in range(lock.repeats)]
     if scenario is not None and not any(_begins(name, scenario) for name in names):
-        raise InputError(f"--scenario {scenario}: this run has no such scenario; its {len(names)} scenarios (CELL/SEED/REPEAT) are {names[0]} to {names[-1]}")
+        known = f"its {counted(len(names), 'scenario')} (CELL/SEED/REPEAT) begin with {names[0]} and end with {names[-1]}"
+        raise InputError(f"--scenario {scenario}: this run has no such scenario; {known}")
 
 
 class LogReader:

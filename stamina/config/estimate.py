@@ -6,13 +6,23 @@ from typing import Final
 
 import attrs
 
-from stamina.config.model import Budget, Cell, Plan, Price
+from stamina.config.model import Budget, Cell, ModelConfig, Plan, Provider
+from stamina.pricing import price_of
+from stamina.words import counted
 
-INPUT_TOKENS_PER_TURN: Final = 4.5e9 / (20 * 101)
-OUTPUT_TOKENS_PER_TURN: Final = 7.5e6 / (20 * 101)
-"""What the paper reports for GLM-5 under OpenCode, 20 scenarios of 101 turns: one harness and one model, so an order of magnitude and no more."""
+INPUT_TOKENS: Final = 4.5e9 / 20
+OUTPUT_TOKENS: Final = 7.5e6 / 20
+PAPERS_TURNS: Final = 101
+"""What the paper reports for a scenario of GLM-5 under OpenCode: one harness and one model, so an order of magnitude and no more."""
 
-USE_BASIS: Final = "4.5 billion input and 7.5 million output tokens for 20 scenarios of 101 turns (the paper's GLM-5 under OpenCode)"
+GROWING_TURNS: Final = 20
+"""A conversation is sent again with each request. It grows for about so many turns, by some 10,000 tokens each; then it is compacted again and again, and
+a turn costs the same as the one before. An assumption: the paper has sums over all turns alone."""
+
+USE_BASIS: Final = (
+    f"that is what the paper's GLM-5 took under OpenCode (4.5 billion input and 7.5 million output tokens for 20 scenarios of {PAPERS_TURNS} turns), "
+    f"if a conversation grows for {GROWING_TURNS} turns, without cache discounts: an order of magnitude, no more"
+)
 
 
 @attrs.frozen
@@ -64,7 +74,7 @@ def estimate(plan: Plan) -> Estimate:
     """The bounds of a plan."""
     each = len(plan.sweep.seeds) * plan.sweep.repeats
     cells = tuple(_cell(cell, each) for cell in plan.cells)
-    unpriced = tuple(cell.slug for cell in plan.cells if cell.model is not None and cell.model.price is None)
+    unpriced = tuple(cell.cell for cell in cells if cell.usd is None)
     return Estimate(cells, sum(cell.usd or 0.0 for cell in cells), unpriced, tuple(_notes(plan)))
 
 
@@ -78,10 +88,10 @@ def describe(plan: Plan) -> str:
     bounds = estimate(plan)
     sweep = plan.sweep
     width = max(len(cell.cell) for cell in bounds.cells)
-    factors = " × ".join((_count(len(plan.cells), "cell"), _count(len(sweep.seeds), "seed"), _count(sweep.repeats, "repeat")))
-    head = f"{sweep.name}: {factors} = {_count(bounds.scenarios, 'scenario')}"
+    factors = " × ".join((counted(len(plan.cells), "cell"), counted(len(sweep.seeds), "seed"), counted(sweep.repeats, "repeat")))
+    head = f"{sweep.name}: {factors} = {counted(bounds.scenarios, 'scenario')}"
     rows = [f"  {cell.cell:<{width}}  {_row(cell)}" for cell in bounds.cells]
-    total = f"together at most {_count(bounds.agent_calls, 'agent call')} and about {bounds.requests:,} test requests; {sweep.concurrency} at a time"
+    total = f"together at most {counted(bounds.agent_calls, 'agent call')} and about {bounds.requests:,} test requests; {sweep.concurrency} at a time"
     return "\n".join([head, *rows, total, *_cost_lines(bounds, sweep.budget), *(f"note: {note}" for note in bounds.notes)])
 
 
@@ -98,7 +108,6 @@ REQUESTS_PER_CHANGE: Final = 14
 def _cell(cell: Cell, scenarios: int) -> CellEstimate:
     settings = cell.settings
     turns, attempts = settings.turns + 1, settings.retries + 1
-    price = None if cell.model is None else cell.model.price
     return CellEstimate(
         cell=cell.slug,
         scenarios=scenarios,
@@ -106,23 +115,36 @@ def _cell(cell: Cell, scenarios: int) -> CellEstimate:
         retries=settings.retries,
         agent_calls=scenarios * turns * attempts,
         requests=scenarios * attempts * requests_of_suites(settings.turns, settings.changes_per_turn),
-        usd=0.0 if cell.model is None else _usd(price, scenarios * turns),
+        usd=0.0 if _free(cell.model) else _usd(cell.model, scenarios, turns),
     )
 
 
-def _usd(price: Price | None, turns: int) -> float | None:
-    return None if price is None else turns * (INPUT_TOKENS_PER_TURN * price.input + OUTPUT_TOKENS_PER_TURN * price.output) / 1e6
+def _free(model: ModelConfig | None) -> bool:
+    return model is None or model.provider is Provider.SCRIPTED
+
+
+def _usd(model: ModelConfig | None, scenarios: int, turns: int) -> float | None:
+    price = None if model is None else price_of(model)
+    if price is None:
+        return None
+    tokens = INPUT_TOKENS * _shares(turns) / _shares(PAPERS_TURNS) * price.input + OUTPUT_TOKENS * turns / PAPERS_TURNS * price.output
+    return scenarios * tokens / 1e6
+
+
+def _shares(turns: int) -> float:
+    """The input of so many turns, in turns of a conversation that has its full length."""
+    return sum(min(1.0, (turn + 1) / GROWING_TURNS) for turn in range(turns))
 
 
 def _row(cell: CellEstimate) -> str:
     cost = "cost unknown" if cell.usd is None else f"about {dollars(cell.usd)}" if cell.usd else "no cost"
-    return f"{_count(cell.scenarios, 'scenario')} of {_count(cell.turns + 1, 'turn')}, at most {_count(cell.agent_calls, 'agent call')}, {cost}"
+    return f"{counted(cell.scenarios, 'scenario')} of {counted(cell.turns + 1, 'turn')}, at most {counted(cell.agent_calls, 'agent call')}, {cost}"
 
 
 def _cost_lines(bounds: Estimate, budget: Budget) -> list[str]:
     lines = []
     if bounds.usd:
-        lines.append(f"cost: about {dollars(bounds.usd)} at list prices if every turn is reached, at {USE_BASIS}")
+        lines += [f"cost: about {dollars(bounds.usd)} at list prices if every turn is reached", f"  {USE_BASIS}"]
     if bounds.unpriced:
         lines.append(f"cost unknown, because [model.NAME] price is not given: {', '.join(bounds.unpriced)}")
     limits = [f"{dollars(value)} for {what}" for what, value in (("a scenario", budget.scenario_usd), ("the sweep", budget.sweep_usd)) if value is not None]
@@ -130,14 +152,14 @@ def _cost_lines(bounds: Estimate, budget: Budget) -> list[str]:
 
 
 def _notes(plan: Plan) -> list[str]:
+    models = {cell.model.name: cell.model for cell in plan.cells if cell.model is not None and not _free(cell.model)}
+    listed = [name for name, model in models.items() if model.price is None and price_of(model) is not None]
+    notes = [f"no price is given for {', '.join(listed)}: the paper's own prices are used"] if listed else []
     if not any("retries" in grid for grid in plan.sweep.vary):
-        return []
+        return notes
     highest = max(cell.settings.retries for cell in plan.cells)
     return [
+        *notes,
         "retries is varied: each value is an independent repetition at full price. "
-        f"One run with retries = {highest} already gives the result @r for every r up to {highest}."
+        f"One run with retries = {highest} already gives the result @r for every r up to {highest}.",
     ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

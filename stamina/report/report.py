@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import attrs
 
 from stamina.scoring.played import Played
 from stamina.scoring.score import CellScore, score_cells
 from stamina.scoring.spending import Spending
+from stamina.words import counted
 
 
 @attrs.frozen
@@ -61,5 +63,4 @@ def warnings(score: CellScore) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _scenarios(count: int) -> str:
-    return f"{count} scenario" if count == 1 else f"{count} scenarios"
+_scenarios = partial(counted, noun="scenario")

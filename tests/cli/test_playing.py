@@ -177,10 +177,7 @@ def test_a_dry_run_says_what_the_run_holds_already(capsys: pytest.CaptureFixture
     """Whoever makes a run longer sees what is not paid again."""
     assert played(capsys, "run", "tiny.toml")[0] == 0
     assert main(["run", "tiny.toml", "--dry-run", "--set", "sweep.turns=1"]) == 0
-    assert (
-        capsys.readouterr().out.splitlines()[-1]
-        == "begun in runs/tiny: 1 of 1 scenarios have ended, 0 are under way; their 1 graded turns are not played again"
-    )
+    assert capsys.readouterr().out.splitlines()[-1] == "begun in runs/tiny: 1 of 1 scenario ended, 0 under way; not played again: 1 graded turn"
 
 
 def test_a_damaged_journal_is_told_and_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:

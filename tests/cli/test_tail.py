@@ -62,7 +62,7 @@ def test_waits_for_the_end_of_a_line(tmp_path: Path) -> None:
 
 def test_a_scenario_that_the_run_lacks_is_refused(tmp_path: Path) -> None:
     """An empty answer would look like a quiet scenario."""
-    with pytest.raises(InputError, match=r"no such scenario; its 4 scenarios .* are reference/0/0 to mock/1/0"):
+    with pytest.raises(InputError, match=r"no such scenario; its 4 scenarios .* begin with reference/0/0 and end with mock/1/0"):
         shown(tmp_path, "--scenario", "mock/10")
 
 

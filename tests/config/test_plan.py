@@ -84,11 +84,36 @@ def test_says_how_much_a_plan_is_at_most() -> None:
 
 def test_an_unknown_price_is_unknown() -> None:
     """It is not free."""
-    bounds = estimate(plan(sweep(LARGE.replace("price =", "params ="))))
+    made = plan(sweep(LARGE.replace("price =", "params =").replace("zai.glm-5", "zai.glm-6").partition("[budget]")[0]))
+    bounds = estimate(made)
 
     assert bounds.cells[0].usd is None
     assert bounds.unpriced[0] == "opencode-1.4.3-glm-5"
-    assert "cost unknown" in describe(plan(sweep(LARGE.replace("price =", "params ="))))
+    assert "cost unknown" in describe(made)
+
+
+def test_a_price_that_is_in_the_table_is_used_and_said() -> None:
+    """As by budgets and reports."""
+    bounds = estimate(plan(sweep(LARGE.replace("price =", "params ="))))
+
+    assert bounds.cells[0].usd == estimate(plan(sweep(LARGE))).cells[0].usd
+    assert "no price is given for glm-5: the paper's own prices are used" in bounds.notes
+
+
+def test_a_short_sweep_costs_less_than_its_share_of_turns() -> None:
+    """A conversation is sent again with each request, and a young one is short."""
+    whole, short = (estimate(plan(sweep(LARGE, f"sweep.turns={turns}"))).cells[0].usd for turns in (100, 5))
+
+    assert whole is not None
+    assert short is not None
+    assert whole / 300 < short < whole / 60
+
+
+def test_a_scripted_model_costs_nothing() -> None:
+    """It is played by us."""
+    bounds = estimate(plan(sweep(LARGE.replace('provider = "bedrock"', 'provider = "scripted"').replace("price =", "params ="))))
+
+    assert (bounds.cells[0].usd, bounds.unpriced) == (0.0, ())
 
 
 def test_describes_a_plan_in_plain_lines() -> None:

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from stamina.domain import FeedbackLevel
 from stamina.exchange import NoResponse, Request, Response
-from stamina.rest.prose.literals import counted
 from stamina.suite import CaseResult, CaseStatus, Failure, Verdict
+from stamina.words import counted
 
 LISTED = 20
 """How many failures are listed."""

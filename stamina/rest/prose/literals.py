@@ -28,11 +28,6 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quoted(name) for name in names)
 
 
-def counted(number: int, singular: str, plural: str) -> str:
-    """``1 entity``, ``2 entities``, ``0 entities``."""
-    return f"{number} {singular if number == 1 else plural}"
-
-
 def _float(value: float) -> str:
     # repr is the shortest text that reads back as the same double; Decimal spells it without an exponent.
     digits = format(Decimal(repr(value)), "f")

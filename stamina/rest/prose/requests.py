@@ -8,8 +8,8 @@ from stamina.domain import ScenarioOptions
 from stamina.rest.apply import transformed
 from stamina.rest.changes import Change
 from stamina.rest.prose.changes import describe_change
-from stamina.rest.prose.literals import counted
 from stamina.rest.schema import State
+from stamina.words import counted
 
 _CLOSING = "All else stays as it is. README.md still applies, and `bash run_server.sh PORT` must still start the server."
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from stamina.rest.prose.endpoints import action_lines, action_path, analytics_text
 from stamina.rest.prose.fields import ID_LINE, field_text
-from stamina.rest.prose.literals import counted, listed, quoted
+from stamina.rest.prose.literals import listed, quoted
 from stamina.rest.schema import Entity, EnumType, Field, ReferenceListType, ReferenceType, State
+from stamina.words import counted
 
 _ENUMS = "Values are case-sensitive. Each enum type belongs to the one field named behind it."
 _ENTITIES = "Each entity has create, list, read, update and delete under its path, as README.md describes. All bounds are inclusive."
