@@ -66,6 +66,16 @@ def nowhere(caller: Caller, request: ModelRequest) -> None:
 
 
 @attrs.frozen
+class Strayed:
+    """A request that came to no model: of nobody, for nothing that is here. ``target`` and all else are a stranger's words, without a query."""
+
+    method: str
+    target: str
+    status: int
+    reason: str
+
+
+@attrs.frozen
 class Options:
     """What a gateway is made with.
 
@@ -75,6 +85,7 @@ class Options:
         upstreams: see :data:`Upstreams`.
         write: keeps the record of each request.
         tell: hears when a provider goes down and comes back.
+        strayed: hears of each request that comes to no model.
         recorder: None records nothing.
         recorded: the upstreams are recordings: nobody is spared or waited for, and what they answer is final.
         redactor: knows all keys; whoever writes logs uses it too. By default a new one.
@@ -87,6 +98,7 @@ class Options:
     upstreams: Upstreams = no_other
     write: Write = nowhere
     tell: Tell = silently
+    strayed: Callable[[Strayed], None] = silently
     recorder: Recorder | None = None
     recorded: bool = False
     redactor: Redactor | None = None
@@ -169,30 +181,34 @@ class Gateway:
         token = token_of(request.target, request.headers)
         seat = self._seats.get(token) if token else None
         if seat is None:
-            await reply.error(found.protocol if found else guess(request.target), 401, "this token names no scenario that is being played")
+            await self._refuse(request, reply, found, 401, "this token names no scenario that is being played")
         elif found is None:
-            await reply.error(guess(request.target), 404, f"the gateway has nothing at {request.method} {request.target.partition('?')[0][:200]}")
+            await self._refuse(request, reply, None, 404, f"the gateway has nothing at {request.method} {request.target.partition('?')[0][:200]}")
         else:
             with seat.talking():
                 await self._serve(request, reply, found, seat)
 
     async def _serve(self, request: HttpRequest, reply: Reply, found: Route, seat: Seat) -> None:
         if found.operation is None:
-            await _list(reply, found, seat)
+            await self._list(request, reply, found, seat)
         elif (reason := compatible(found.protocol, seat.model)) is not None and seat.model.provider is not Provider.SCRIPTED:
-            await reply.error(found.protocol, 404, f"model {seat.model.name!r} cannot be used like this: {reason}")
+            await self._refuse(request, reply, found, 404, f"model {seat.model.name!r} cannot be used like this: {reason}")
         else:
             await Exchange(self._desk(seat.model), seat, found, request, reply).run()
 
+    async def _list(self, request: HttpRequest, reply: Reply, found: Route, seat: Seat) -> None:
+        name, window = seat.model.name, seat.model.context_window
+        if found.model is None:
+            await reply.whole(200, JSON, model_list(found.protocol, name, window))
+        elif found.model in seat.names:
+            await reply.whole(200, JSON, model_card(found.protocol, name, window))
+        else:
+            await self._refuse(request, reply, found, 404, f"there is no model {found.model[:200]!r} here; the model of this scenario is {name!r}")
 
-async def _list(reply: Reply, found: Route, seat: Seat) -> None:
-    name, window = seat.model.name, seat.model.context_window
-    if found.model is None:
-        await reply.whole(200, JSON, model_list(found.protocol, name, window))
-    elif found.model in seat.names:
-        await reply.whole(200, JSON, model_card(found.protocol, name, window))
-    else:
-        await reply.error(found.protocol, 404, f"there is no model {found.model[:200]!r} here; the model of this scenario is {name!r}")
+    async def _refuse(self, request: HttpRequest, reply: Reply, found: Route | None, status: int, reason: str) -> None:
+        """In the protocol that it asked in, or is most likely to have."""
+        self._options.strayed(Strayed(request.method, request.target.partition("?")[0][:200], status, reason))
+        await reply.error(found.protocol if found else guess(request.target), status, reason)
 
 
 def secrets_of(models: Iterable[ModelConfig], environment: Mapping[str, str]) -> list[str]:

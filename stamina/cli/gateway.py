@@ -10,7 +10,7 @@ import click
 import trio
 
 from actors.gateway.gate import Trouble
-from actors.gateway.gateway import Options
+from actors.gateway.gateway import Options, Strayed
 from actors.gateway.gateway import gateway as serving
 from actors.gateway.interfaces import Caller
 from actors.gateway.providers import check_proxies
@@ -47,7 +47,7 @@ def gateway(config: Path, host: str, port: int) -> None:
 
 
 async def _serve(sweep: Sweep, models: list[ModelConfig], host: str, port: int) -> None:
-    options = Options(sweep.models, sweep.budget, upstreams=scripted(_tell_served), write=_tell_request, tell=_tell_trouble)
+    options = Options(sweep.models, sweep.budget, upstreams=scripted(_tell_served), write=_tell_request, tell=_tell_trouble, strayed=_tell_strayed)
     async with serving(options) as gate:
         click.echo(gate.bind(host, port))
         with ExitStack() as seats:
@@ -61,6 +61,10 @@ def _tell_request(caller: Caller, request: ModelRequest) -> None:
     used = "usage unknown" if request.usage is None else f"{request.usage.input} in ({request.usage.cached} cached), {request.usage.output} out"
     detail = f": {safe(request.detail)}" if request.detail else ""
     click.echo(f"{request.model} #{request.number} {request.protocol} {request.how.value} {request.status} {used}, {request.seconds:.1f} s{detail}")
+
+
+def _tell_strayed(strayed: Strayed) -> None:
+    click.echo(f"{safe(strayed.method)} {safe(strayed.target)} refused {strayed.status}: {safe(strayed.reason)}")
 
 
 def _tell_served(served: Served) -> None:

@@ -92,6 +92,10 @@ def test_every_protocol_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
                 assert " answered 200 " in line
             stranger = httpx.post(url + "/v1/messages", json={"model": "a"}, headers={"x-api-key": tokens["o"][:-1]}, timeout=SECONDS)
             assert (stranger.status_code, stranger.json()["error"]["type"]) == (401, "authentication_error")
+            assert line_from(process.stdout) == "POST /v1/messages refused 401: this token names no scenario that is being played"
+            lost = httpx.post(url + "/v2/nothing?key=" + tokens["o"], headers={"x-api-key": tokens["o"]}, timeout=SECONDS)
+            assert lost.status_code == 404
+            assert line_from(process.stdout) == "POST /v2/nothing refused 404: the gateway has nothing at POST /v2/nothing"
             process.send_signal(signal.SIGINT)
             assert process.wait(SECONDS) == 130
     assert [request.path for request in asked] == [
