@@ -14,6 +14,7 @@ from stamina.cli.console import json_option, print_json
 from stamina.cli.ending import DONE, NEGATIVE
 from stamina.cli.images import engine_option, with_engine
 from stamina.errors import SandboxFault
+from stamina.words import counted
 
 
 @attrs.frozen
@@ -59,7 +60,7 @@ def gc(*, dry_run: bool, images: bool, engine_name: str, as_json: bool) -> int:
     else:
         click.echo("\n".join(f"{'would remove' if dry_run else 'removed'} {line}" for line in lines) or "nothing to remove")
         if others:
-            click.echo(f"{len(others)} images of other versions are kept ('stamina images list' shows them); 'stamina gc --images' removes them")
+            click.echo(f"kept: {counted(len(others), 'image')} of other versions ('stamina images list --all' shows them, 'stamina gc --images' removes them)")
         for reason in kept.values():
             click.echo(reason, err=True)
     return NEGATIVE if kept else DONE
