@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from stamina.config.dump import resolved
 from stamina.config.estimate import describe, estimate
 from stamina.config.load import parse, read_text
 from stamina.config.lock import Lock, difference, merged
-from stamina.config.model import Plan
+from stamina.config.model import Engine, Plan
 from stamina.config.plan import plan as plan_of
 from stamina.errors import StaminaError
 from stamina.outcome import Cause, Ending, ScenarioOutcome
@@ -39,6 +41,7 @@ from stamina.report.report import make_report
 from stamina.scoring.played import Played
 from stamina.scoring.reach import BUDGET, CUT
 from stamina.turns import Event, Reopened
+from stamina.words import counted
 
 RETRIABLE = (*map(str, (Cause.PROVIDER, Cause.SANDBOX, Cause.HOST, Cause.BENCHMARK)), BUDGET)
 
@@ -142,8 +145,8 @@ def _print_plan(plan: Plan, begun: _Begun | None, *, as_json: bool) -> None:
         click.echo(describe(plan))
         if begun is not None:
             click.echo(
-                f"begun in {_shown(Path(begun.run))}: {begun.ended} of {len(plan.work)} scenarios have ended, {begun.under_way} are under way; "
-                f"their {begun.turns} graded turns are not played again"
+                f"begun in {_shown(Path(begun.run))}: {begun.ended} of {counted(len(plan.work), 'scenario')} ended, {begun.under_way} under way; "
+                f"not played again: {counted(begun.turns, 'graded turn')}"
             )
         return
     bounds = estimate(plan)
@@ -171,6 +174,10 @@ def _play(
 ) -> int:
     """Everything that can be refused is refused before anything is made."""
     out = out.absolute()  # processes of the run have working folders of their own
+    say = partial(_say, quiet=as_json)
+    engine = plan.sweep.sandbox.engine
+    if engine is not Engine.PROCESS:
+        say(f"looking at {engine.value} and its images ...")
     recorded = recorded_run(replay, plan, out if resumed else None)
     check_models(plan, recorded)
     check_room(out)
@@ -181,9 +188,17 @@ def _play(
         _extend(run, lock, text, other_images=other_images)
         if reopen:
             _reopen(run, reopen)
+        say(f"playing {counted(len(plan.work), 'scenario')} into {_shown(out)}, {plan.sweep.concurrency} at a time ...")
         with showing(plan, quiet=as_json) as observer:
             end = play_run(run, plan, observer, recorded)
     return _told(run, end, as_json=as_json)
+
+
+def _say(line: str, *, quiet: bool) -> None:
+    """What is being done, for whoever waits; nobody may be there to read it."""
+    if not quiet:
+        with suppress(OSError):
+            click.echo(line, err=True)
 
 
 def _prepared(out: Path, text: str, lock: Lock) -> Run:

@@ -23,9 +23,11 @@ from stamina.rest.mutants import OPERATORS, Ground, Made, Mutant, mutants
 from stamina.rest.mutants.explore import as_text, distinguishing
 from stamina.rest.mutants.measure import Measured, Tally, measure, sample
 from stamina.rest.permissive import Permissive
+from stamina.rest.rules import ABOUT, place
 from stamina.rest.schema import State
 from stamina.rest.truth import Truth
 from stamina.suite import CaseStatus, Suite, Verdict
+from stamina.words import counted
 
 EXPLAINED: Final = 10
 """Survivors of one turn for which requests are looked for that tell them from the truth."""
@@ -208,7 +210,7 @@ def _survivors(state: State, found: Iterable[Mutant], seed: int, turn: int, draw
 
 def operator_table() -> str:
     """Every operator by rule, as a Markdown table."""
-    rows = sorted(OPERATORS, key=lambda each: (each.rule[0], int(each.rule[1:])))
+    rows = sorted(OPERATORS, key=lambda each: place(each.rule))
     return "\n".join(["| rule | operator | the faulty server |", "|---|---|---|", *(f"| {each.rule} | `{each.name}` | {each.summary} |" for each in rows)])
 
 
@@ -268,10 +270,9 @@ def _print_seed(rows: Sequence[Checked]) -> None:
     """One line a seed, and one for everything that is wrong."""
     whole = sum((row.mutants() for row in rows), Tally())
     passed, total, requests = sum(row.passed for row in rows), sum(row.total for row in rows), sum(row.requests for row in rows)
-    click.echo(
-        f"seed {rows[0].seed}: {len(rows)} turns, {passed}/{total} cases, {requests} requests, last suite {rows[-1].total} cases; "
-        f"mutants {whole.killed}/{whole.total} killed, {whole.equivalent} equivalent"
-    )
+    cases = f"{passed}/{total} cases, {counted(requests, 'request')}, last suite {counted(rows[-1].total, 'case')}"
+    mutants = f"mutants {whole.killed}/{whole.total} killed, {whole.equivalent} equivalent"
+    click.echo(f"seed {rows[0].seed}: {counted(len(rows), 'turn')}, {cases}; {mutants}")
     for row in rows:
         for line in (*row.failed, *(f"wrongly proven equivalent: {each}" for each in row.refuted)):
             click.echo(f"  turn {row.turn}: {line}")
@@ -291,10 +292,8 @@ def _print_all(rows: Sequence[Checked]) -> None:
     tallies = by_operator(rows)
     for each in OPERATORS:
         rules[each.rule].append(tallies[each.name])
-    ordered = sorted(rules, key=lambda rule: (rule[0], int(rule[1:])))
-    click.echo(
-        "\n" + columns(("rule", "operators", "killed", "total", "equivalent"), ((rule, str(len(rules[rule])), *_cells(rules[rule])) for rule in ordered))
-    )
+    lines = [(rule, str(len(rules[rule])), *_cells(rules[rule]), ABOUT[rule]) for rule in sorted(rules, key=place)]
+    click.echo("\n" + columns(("rule", "operators", "killed", "total", "equivalent", "about"), lines))
     turns: defaultdict[int, list[Tally]] = defaultdict(list)
     for row in rows:
         turns[row.turn].append(row.mutants())
@@ -314,7 +313,7 @@ def _print_economy(rows: Sequence[Checked]) -> None:
         cases, requests = sorted(row.total for row in some), sorted(row.requests for row in some)
         share = sum(row.setup for row in some) / sum(requests)
         per = sum(requests) / sum(cases)
-        spread = [f"{each[0]}-{each[-1]} ({each[len(each) // 2]})" for each in (cases, requests)]
+        spread = [f"{each[0]}-{each[-1]} ({each[len(each) // 2]})" if each[0] < each[-1] else str(each[0]) for each in (cases, requests)]
         lines.append((str(turn), *spread, f"{per:.1f}", f"{share:.0%}"))
     click.echo("\n" + columns(("turn", "cases (median)", "requests (median)", "a case", "set-up"), lines))
     never = idle(rows)
@@ -326,8 +325,8 @@ def _print_economy(rows: Sequence[Checked]) -> None:
 def _print_end(rows: Sequence[Checked]) -> None:
     passed, total = sum(row.passed for row in rows), sum(row.total for row in rows)
     whole = sum((row.mutants() for row in rows), Tally())
-    click.echo(f"\n{passed} of {total} cases passed against the ground truth in {len(rows)} turns")
-    click.echo(f"{whole.killed} of {whole.total} mutants killed; {whole.equivalent} more are equivalent")
+    click.echo(f"\n{passed} of {counted(total, 'case')} passed against the ground truth in {counted(len(rows), 'turn')}")
+    click.echo(f"{whole.killed} of {counted(whole.total, 'mutant')} killed; {whole.equivalent} more are equivalent")
 
 
 def _cells(tallies: Sequence[Tally]) -> tuple[str, str, str]:

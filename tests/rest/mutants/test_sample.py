@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from stamina.draw import Draw
 from stamina.rest.mutants import OPERATORS, Fault, Ground, Operator, mutants
 from stamina.rest.mutants.measure import sample
+from stamina.rest.rules import ABOUT
 from stamina.rest.truth import Truth
 from tests.rest.library import LIBRARY
 
@@ -43,3 +44,8 @@ def test_places_are_looked_at_only_as_far_as_a_sample_needs() -> None:
     slow = Operator("slow", "H1", "is slow", lambda _: iter(()), lambda _: [lambda number=number: find(number) for number in range(100)])  # type: ignore[misc]
     assert len(sample((slow,), GROUND, 3, Draw("s"))) == 3
     assert 3 <= len(looked) < 40
+
+
+def test_every_rule_of_the_tables_is_explained() -> None:
+    """A number alone says nothing to whoever has not read the contract."""
+    assert {operator.rule for operator in OPERATORS} <= set(ABOUT)
