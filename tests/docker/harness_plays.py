@@ -25,10 +25,10 @@ CLIS: Final = [entry.name for entry in BUILT_IN if HARNESSES[entry.name].uses_mo
 CHOSEN: Final = os.environ.get("STAMINA_HARNESSES", "").split() or CLIS
 
 
-def each(*names: str) -> pytest.MarkDecorator:
-    """A test for each harness that was chosen, of these if any are named; none is no test. One worker plays all of a harness."""
+def each(*names: str, together: bool = True) -> pytest.MarkDecorator:
+    """A test for each harness that was chosen, of these if any are named; none is no test. ``together``: one worker has a harness, whose play is shared."""
     chosen = [name for name in CHOSEN if name in (names or CHOSEN)]
-    return pytest.mark.parametrize("harness", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in chosen])
+    return pytest.mark.parametrize("harness", [pytest.param(name, marks=[pytest.mark.xdist_group(name)] * together) for name in chosen])
 
 
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {

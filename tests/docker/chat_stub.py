@@ -1,4 +1,4 @@
-"""A model behind chat completions that answers as a test says; for programs that are tried by themselves, without a gateway."""
+"""A model behind chat completions that answers as a test says; for runners of ours that are tried by themselves, without a gateway."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Stub:
 
 
 @contextmanager
-def serving(model: Model) -> Iterator[Stub]:
-    """The stub on a port of the loopback, for the length of the block."""
+def serving(model: Model, listen: str, reach: str) -> Iterator[Stub]:
+    """The stub on a port of this address of ours, for the length of the block; whoever asks it reaches that as ``reach``."""
     stub = Stub(model)
 
     class Handler(QuietHandler):
@@ -82,6 +82,6 @@ def serving(model: Model) -> Iterator[Stub]:
             self.end_headers()
             self.wfile.write(sent)
 
-    with listening(Handler) as port:
-        stub.base_url = f"http://127.0.0.1:{port}/v1"
+    with listening(Handler, listen) as port:
+        stub.base_url = f"http://{reach}:{port}/v1"
         yield stub
