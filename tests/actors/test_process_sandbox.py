@@ -356,6 +356,10 @@ async def test_a_keeper_that_was_killed_before_it_began_is_the_sandboxs_fault(sa
     assert (await bash("true")).exit_code == 0
 
 
+def carries(pid: int, marker: str) -> bool:
+    return marker.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+
+
 async def test_what_an_earlier_process_of_ours_left_alive_is_ended(tmp_path: Path, bash: Bash) -> None:
     """Keeper and orchestrator were killed at once; the next sandbox around the same folder ends what carries its marker, and nothing else."""
     await bash("echo $STAMINA_SANDBOX")
@@ -363,6 +367,7 @@ async def test_what_an_earlier_process_of_ours_left_alive_is_ended(tmp_path: Pat
     left = await trio.lowlevel.open_process(["sleep", "1000"], env={**os.environ, "STAMINA_SANDBOX": marker})
     other = await trio.lowlevel.open_process(["sleep", "1000"], env={**os.environ, "STAMINA_SANDBOX": marker[::-1] + "x"})
     try:
+        await until_true(lambda: carries(left.pid, marker))  # for a moment after its start, a process has no environment yet
         await ProcessSandbox(tmp_path / "box", Ports()).fence()
         with trio.fail_after(SECONDS):
             assert await left.wait() == -9
