@@ -94,7 +94,8 @@ class OpenHandsReading(Reading):
     def on_conversationerrorevent(self, event: Mapping[str, Any]) -> Steps:
         """Why the run ends; the result follows."""
         found = event["event"]
-        return self.fail_of(f"{found.get('code')}: {found.get('detail')}")
+        said = f"{found.get('code')}: {found.get('detail')}"
+        return self.fail(Failure.LIMIT, said) if found.get("code") == "MaxIterationsReached" else self.fail_of(said)
 
     def on_result(self, event: Mapping[str, Any]) -> Steps:
         """The end of the run."""
@@ -107,8 +108,6 @@ class OpenHandsReading(Reading):
                 return self.fail(Failure.STUCK, "it did the same thing again and again")
             case "no_session":
                 return self.fail(Failure.SESSION, error)
-            case "error" if "MaxIterations" in error or "iterations" in error:
-                return self.fail(Failure.LIMIT, error)
         if self.failure is not None and failure_in(error) is None:
             return ()
         return self.fail_of(error)

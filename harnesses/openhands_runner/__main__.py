@@ -21,6 +21,10 @@ INTERRUPTED: Final = "it was interrupted before it ended; whether it took effect
 """The result of a tool call that was running when the process was killed."""
 
 
+class Unreadable(Exception):
+    """There is a saved conversation, which something has damaged: nothing will ever go on with it."""
+
+
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser("openhands_runner", description="One turn of a conversation with OpenHands.")
@@ -48,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     def tell(type: str, **fields: Any) -> None:
         stream.write(json.dumps({"type": type, **fields}).encode() + b"\n")
 
-    begun = (options.state / options.session.hex).exists()
+    begun = is_begun(options.state / options.session.hex / "base_state.json")
     if options.resume and not begun:
         tell("result", status="no_session", error=f"no saved session {options.session}", exit_code=EXIT["no_session"])
         return EXIT["no_session"]
@@ -56,14 +60,23 @@ def main(argv: list[str] | None = None) -> int:
     prompt = sys.stdin.buffer.read().decode("utf-8", errors="replace")
     status, error = "runner_error", ""
     try:
-        conversation = open_conversation(options, lambda event: tell("event", kind=type(event).__name__, event=event.model_dump(mode="json")))
-        answered, lost = settle(conversation)
-        kept = options.again and last_prompt(conversation) == prompt
+        agent = make_agent(options)
+        try:
+            conversation = open_conversation(options, agent, lambda event: tell("event", kind=type(event).__name__, event=event.model_dump(mode="json")))
+            answered, lost = settle(conversation)
+            kept = options.again and last_prompt(conversation) == prompt
+        except (ValueError, LookupError, FileNotFoundError) as fault:
+            if not begun:
+                raise
+            raise Unreadable(f"the saved session {options.session} cannot be read: {type(fault).__name__}: {fault}") from fault
         if answered or lost or kept:
             tell("resume", answered=answered, lost=lost, prompt="kept" if kept else "sent")
         if not kept:
             conversation.send_message(prompt)
         status, error = run(conversation)
+    except Unreadable as fault:
+        traceback.print_exc()
+        status, error = "no_session", str(fault)
     except Exception as fault:
         traceback.print_exc()
         error = f"{type(fault).__name__}: {fault}"
@@ -73,21 +86,35 @@ def main(argv: list[str] | None = None) -> int:
     os._exit(code)  # the SDK's terminal would keep the process
 
 
-def open_conversation(options: argparse.Namespace, hear: Any) -> Any:
-    """The conversation with its agent, from disk where there is one."""
-    from openhands.sdk import LLM, Agent, AgentContext, Conversation
-    from openhands.sdk.security.confirmation_policy import NeverConfirm
+def is_begun(base: Path) -> bool:
+    """Whether there is a conversation. Where its state is empty or missing, the SDK would begin anew without a word."""
+    try:
+        return base.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def make_agent(options: argparse.Namespace) -> Any:
+    """The SDK's own, in CLI mode."""
+    from openhands.sdk import LLM, Agent, AgentContext
     from openhands.tools.preset.default import get_default_condenser, get_default_tools
 
     reach = {"model": options.model, "base_url": options.base_url, "api_key": os.environ["LLM_API_KEY"], "max_input_tokens": options.window}
     place = f"Your current working directory is: {os.getcwd()}\nUser operating system: {platform.system()} (kernel {platform.release()})"
-    agent = Agent(
+    return Agent(
         llm=LLM(usage_id="agent", **reach),
         tools=get_default_tools(enable_browser=False),
         system_prompt_kwargs={"cli_mode": True},
         agent_context=AgentContext(skills=[], system_message_suffix=place, load_user_skills=False, load_public_skills=False),
         condenser=get_default_condenser(LLM(usage_id="condenser", **reach)).model_copy(update={"max_tokens": options.compact_at}),
     )
+
+
+def open_conversation(options: argparse.Namespace, agent: Any, hear: Any) -> Any:
+    """The conversation with this agent, from disk where there is one."""
+    from openhands.sdk import Conversation
+    from openhands.sdk.security.confirmation_policy import NeverConfirm
+
     conversation = Conversation(
         agent=agent,
         workspace=os.getcwd(),
@@ -111,6 +138,7 @@ def settle(conversation: Any) -> tuple[int, int]:
     pending = len(ConversationState.get_unmatched_actions(branch))
     if pending:
         conversation.reject_pending_actions(INTERRUPTED)
+        conversation.state.rebuild_view()  # what is read from disk leaves calls without a result out: the model would be sent a result without a call
     kept = max((index for index, event in enumerate(events) if branch and event.id == branch[-1].id), default=len(events))
     return pending, sum(isinstance(event, ActionEvent) for event in events[kept + 1 :])
 

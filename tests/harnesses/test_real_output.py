@@ -198,8 +198,11 @@ def test_openhands_is_told_when_a_call_repeats_one_that_failed() -> None:
 
 @pytest.mark.parametrize("status", ["stuck", "error", "no_session", "runner_error"])
 def test_openhands_ends_without_having_finished(tmp_path: Path, status: str) -> None:
-    """Its own loop detector and step limit end the agent's work; anything else is the harness's."""
-    told = {"error": "MaxIterationsReached: Agent reached maximum iterations limit (500).", "no_session": "no saved session s"}.get(status, "")
-    report = read("openhands", tmp_path, jsonl({"type": "result", "status": status, "error": told, "exit_code": 3}), end={"exit_code": 3}, session="s")
+    """Its own loop detector and step limit end the agent's work; anything else is the harness's. The limit is told by an event before the end."""
+    limit = {"code": "MaxIterationsReached", "detail": "Agent reached maximum iterations limit (500)."}
+    before = [{"type": "event", "kind": "ConversationErrorEvent", "event": limit}] * (status == "error")
+    told = {"error": "it ended as error", "no_session": "no saved session s"}.get(status, "")
+    ended = {"type": "result", "status": status, "error": told, "exit_code": 3}
+    report = read("openhands", tmp_path, jsonl(*before, ended), end={"exit_code": 3}, session="s")
     expected = {"stuck": Failure.STUCK, "error": Failure.LIMIT, "no_session": Failure.SESSION, "runner_error": Failure.CRASH}
     assert (report.completed, report.failure) == (False, expected[status])
