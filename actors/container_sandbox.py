@@ -23,7 +23,7 @@ from actors.beneath import write_beneath
 from actors.container import AGENTS_TO_COUNT, HOME, ROOTS_TO_COUNT, SPOOL, WORKSPACE, Account
 from actors.disk import DiskWatch, free_of
 from actors.docker import Engine, State
-from actors.idleness import clock_over, size
+from actors.idleness import Measured, clock_over, size
 from actors.network import Network
 from actors.readiness import answers_http
 from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
@@ -120,7 +120,7 @@ class ContainerSandbox(Sandbox):
             order = self._order(command.argv, command.env, given, out, err, limits.output_bytes)
             try:
                 async with self._explained(), self._running(order, limits.grace) as running:
-                    await self._until_end(running, limits, (self._spool.path / out, self._spool.path / err))
+                    await self._until_end(running, limits, command.idle_load, (self._spool.path / out, self._spool.path / err))
             except NotStarted as error:
                 _append(stderr, f"{command.argv[0]}: {os.strerror(error.number)}\n")
                 return CallEnd(NOT_STARTED, None, trio.current_time() - begun, None, stdout, stderr)
@@ -233,13 +233,13 @@ class ContainerSandbox(Sandbox):
         running.oom_kills += max(0, done.oom_kills - self._oom_kills)
         self._oom_kills = max(self._oom_kills, done.oom_kills)
 
-    async def _until_end(self, running: _Running, limits: CallLimits, output: tuple[Path, Path]) -> None:
+    async def _until_end(self, running: _Running, limits: CallLimits, idle_load: float, output: tuple[Path, Path]) -> None:
         """Wait for the command's end, or until one of its clocks is over."""
 
-        async def measure() -> tuple[int, float | None]:
-            return size(*output), await self._processor_seconds()
+        async def measure() -> Measured:
+            return Measured(size(*output), await self._processor_seconds(), await self.body.warden.worked() if idle_load else None)
 
-        clock = await clock_over(self.body.warden.wait_exited, limits, measure)
+        clock = await clock_over(self.body.warden.wait_exited, limits, measure, idle_load)
         if clock is not None and self.body.warden.exited is None:
             running.expired = running.expired or clock
 

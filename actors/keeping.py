@@ -80,6 +80,7 @@ class Kept:
     Attributes:
         pid: the keeper's; everything of the task is below it.
         patience: seconds in which it ends everything once it was told to.
+        started: the pid of the command's own process, None before.
         exited: the exit code of the command's own process (negative: a signal), None while it runs.
         empty: nothing of the task is alive any more.
         done: how it ended, None before.
@@ -89,6 +90,7 @@ class Kept:
     pid: int
     patience: float
     _stream: trio.SocketStream
+    started: int | None = None
     exited: int | None = None
     empty: bool = False
     done: Done | None = None
@@ -111,6 +113,8 @@ class Kept:
         kind, *values = line.split()
         self.settled = self.settled or kind in {"unstarted", "failed", "done"}
         match kind:
+            case "started":
+                self.started = int(values[0])
             case "exited":
                 self.exited = int(values[0])
             case "empty":
@@ -244,18 +248,24 @@ def end_marked(token: str) -> None:
             return
 
 
-def processor_seconds(pid: int) -> float:
-    """Processor time of a process and all below it, with those of theirs that have ended."""
-    return sum(_ticks(each) for each in (pid, *keeper.descendants(pid))) / _TICKS
+def processor_seconds(pid: int, one: int | None = None) -> tuple[float, float]:
+    """Processor time of a process and all below it, with those of theirs that have ended; and how much of it is that of ``one`` of them alone."""
+    all_ticks = one_ticks = 0
+    for each in (pid, *keeper.descendants(pid)):
+        alone, ended_children = _ticks(each)
+        all_ticks += alone + ended_children
+        one_ticks += alone if each == one else 0
+    return all_ticks / _TICKS, one_ticks / _TICKS
 
 
-def _ticks(pid: int) -> int:
+def _ticks(pid: int) -> tuple[int, int]:
+    """Of a process, and of its children that have ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return sum(map(int, fields[11:15]))
+            user, system, user_of_children, system_of_children = map(int, file.read().rpartition(b")")[2].split()[11:15])
     except (OSError, ValueError):
-        return 0
+        return 0, 0
+    return user + system, user_of_children + system_of_children
 
 
 def _pids() -> list[int]:

@@ -20,7 +20,7 @@ import attrs
 import trio
 
 from actors.beneath import write_beneath
-from actors.idleness import clock_over, size
+from actors.idleness import Measured, clock_over, size
 from actors.keeper import descendants
 from actors.keeping import Kept, NotStarted, Task, end_marked, keeping, processor_seconds
 from actors.listeners import Listener, listener
@@ -90,7 +90,7 @@ class ProcessSandbox(Sandbox):
             task = Task(command.argv, self.workspace, self._environment(command.env), stdout, stderr, limits.output_bytes, limits.grace, stdin=stdin)
             try:
                 async with self._keeping(task) as kept:
-                    return await _call_end(kept, limits, stdout, stderr)
+                    return await _call_end(kept, limits, command.idle_load, stdout, stderr)
             except NotStarted as error:
                 _append(stderr, f"{command.argv[0]}: {error}\n")
         return CallEnd(NOT_STARTED, None, 0.0, None, stdout, stderr)
@@ -154,13 +154,13 @@ class ProcessSandbox(Sandbox):
         return {**base, **self.env, **more}
 
 
-async def _call_end(kept: Kept, limits: CallLimits, stdout: Path, stderr: Path) -> CallEnd:
+async def _call_end(kept: Kept, limits: CallLimits, idle_load: float, stdout: Path, stderr: Path) -> CallEnd:
     """Wait for a call's end, or end it when one of its clocks is over."""
 
-    async def measure() -> tuple[int, float]:
-        return size(stdout, stderr), await trio.to_thread.run_sync(processor_seconds, kept.pid)
+    async def measure() -> Measured:
+        return Measured(size(stdout, stderr), *await trio.to_thread.run_sync(processor_seconds, kept.pid, kept.started))
 
-    clock = await clock_over(kept.finish, limits, measure)
+    clock = await clock_over(kept.finish, limits, measure, idle_load)
     expired = clock if kept.exited is None else None  # else it had ended by itself, and only what it left behind was left
     if clock is not None:
         await kept.end()

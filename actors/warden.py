@@ -15,7 +15,7 @@ import trio
 
 from stamina.errors import SandboxFault
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 ANSWER_SECONDS: Final = 30.0
 """The warden answers in microseconds; a machine that is out of memory or processors makes everything slow."""
 
@@ -184,6 +184,11 @@ class Warden:
             if answer[0] != "-1":
                 break
         return Usage(int(answer[0]), int(answer[1]))
+
+    async def worked(self) -> float | None:
+        """Seconds of processor time that the command's own process has used, without what it has started; None when it has ended."""
+        nanoseconds = int((await self._ask(["worked"], "worked"))[0])
+        return None if nanoseconds < 0 else nanoseconds / 1e9
 
     async def fence(self, gateway: str, *, closed: bool) -> None:
         """Close the container's way to its neighbours, and out of its network when ``closed``, for good. Raises SandboxFault when it cannot be."""

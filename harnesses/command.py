@@ -19,7 +19,7 @@ from harnesses.reading import Reading, Steps
 from harnesses.trajectory import step_of
 from stamina.config.file import EnvName, Word
 from stamina.config.keys import key
-from stamina.config.kinds import AnyTable, Choice, Flag, Text, Unexpected
+from stamina.config.kinds import AnyTable, Choice, Flag, Number, Text, Unexpected
 from stamina.protocols import Protocol
 
 PROMPT_FILE: Final = PurePosixPath(".prompt.md")
@@ -77,6 +77,10 @@ class CommandOptions(CliOptions):
     done_event: Annotated[dict[str, Any], AnyTable()] = key('A JSON line of output that says so: `{ type = "result", ok = true }`.', attrs.Factory(dict))
     done_exit: Annotated[bool, Flag()] = key("Exit code 0 says so. Without one of the three no call counts as completed.", default=False)
     state: tuple[Word, ...] = key("What in HOME holds the session.", ())
+    idle_load: Annotated[float, Number(0, 1)] = key(
+        "Share of one processor that the agent's own process, the one of `first`, uses while it waits (not what it starts): so much of it is no sign of work.",
+        0.0,
+    )
     version_command: tuple[Annotated[str, Text()], ...] = key("Prints the agent's version, which is then checked and recorded.", ())
 
     def __attrs_post_init__(self) -> None:
@@ -172,7 +176,7 @@ class CommandHarness(CliHarness):
             files[PROMPT_FILE] = context.prompt.encode()
         stdin = context.prompt.encode() if options.prompt is PromptBy.STDIN else b""
         env = {name: filled(value) for name, value in options.variables.items()}
-        return Command((*map(filled, template), *self.agent.args), stdin, env, files)
+        return Command((*map(filled, template), *self.agent.args), stdin, env, files, options.idle_load)
 
     def reading(self, context: CallContext) -> CommandReading:
         """See :class:`CliHarness`."""

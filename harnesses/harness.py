@@ -94,12 +94,15 @@ class Command:
         stdin: written at once, then closed.
         env: added to the sandbox's small base environment (PATH, HOME, LANG).
         files: path relative to HOME ► content, written before the start.
+        idle_load: share of one processor that the process itself (not what it starts) uses while it waits, as measured: that much of it is no work. Where
+            nothing is known, 0.
     """
 
     argv: tuple[str, ...]
     stdin: bytes = b""
     env: Mapping[str, str] = attrs.field(factory=dict)
     files: Mapping[PurePosixPath, bytes] = attrs.field(factory=dict)
+    idle_load: float = 0.0
 
 
 @attrs.frozen

@@ -19,6 +19,9 @@ KEY: Final = "GATEWAY_TOKEN"
 MOST_OUTPUT: Final = 32_000
 """What OpenCode asks for at most where nothing is said; a window that is named needs an output that is named."""
 
+IDLE_LOAD: Final = 0.12
+"""Twice the most that was measured of it while it waits (docs/harnesses.md)."""
+
 _PACKAGES: Final = {
     Protocol.CHAT: ("@ai-sdk/openai-compatible", "/v1"),
     Protocol.RESPONSES: ("@ai-sdk/openai", "/v1"),
@@ -87,7 +90,8 @@ class OpenCode(CliHarness):
         session = ("-s", context.session) if context.session else ()
         named = ("--format", "json", "--auto", "--title", "task", "-m", f"gateway/{model.model}")
         env = {**_ENV, KEY: model.token, "OPENCODE_CONFIG_CONTENT": json.dumps(self._config(model))}
-        return Command(("opencode", "run", *named, *session, *self.agent.args), plain(context.prompt).encode(), env)
+        argv = ("opencode", "run", *named, *session, *self.agent.args)
+        return Command(argv, plain(context.prompt).encode(), env, idle_load=IDLE_LOAD)
 
     def reading(self, context: CallContext) -> OpenCodeReading:
         """See :class:`CliHarness`."""

@@ -146,29 +146,31 @@ async def measure(made: Containers, name: str, runs: int, folder: Path) -> None:
                 times.ours.append(started - begun)
                 times.adapter.append(asked - started)
                 times.by_hand.append(by_hand - float((live.home / "begun").read_text()))
-        share = await waiting(harness, sandbox, model, 2 * runs + 2)
+        share, work = await waiting(harness, sandbox, model, 2 * runs + 2)
         left = (await sandbox.probe()).processes
         await sandbox.call(Command(("grep", "VmRSS", "/proc/1/status")), limits=CallLimits(60), stdout=folder / "init", stderr=folder / "err")
         memory = (folder / "init").read_text().split()[1]
     ours, adapter, hand = (statistics.median(each) for each in (times.ours, times.adapter, times.by_hand))
     print(f"{name}: {1000 * ours:.0f} ms until its process begins; from there {adapter:.2f} s to its first request, {hand:.2f} s by hand")
-    print(f"  waiting for an answer: {100 * share:.2f} % of a processor; between calls: {left} processes beside init, which has {memory} kB", flush=True)
+    print(f"  waiting for an answer: {100 * share:.2f} % of a processor, {100 * work:.2f} % without what it is known to use then")
+    print(f"  between calls: {left} processes beside init, which has {memory} kB", flush=True)
 
 
-async def waiting(harness: Noted, sandbox: ContainerSandbox, model: Model, turn: int) -> float:
-    """The share of a processor that the CLI takes while its model says nothing: what counts as work must be more."""
+async def waiting(harness: Noted, sandbox: ContainerSandbox, model: Model, turn: int) -> tuple[float, float]:
+    """The share of a processor that the CLI takes while its model says nothing, and what of it is not its known idle load: what counts as work must be more."""
     engine, name = sandbox.body.engine, sandbox.body.name
-    used: list[tuple[float, float]] = []
+    used: list[tuple[float, float, float]] = []
 
     async def watch() -> None:
         await trio.sleep(SETTLE_SECONDS)
         for pause in (0.0, WAIT_SECONDS):
             await trio.sleep(pause)
-            used.append((await engine.processor_seconds(name) or 0.0, trio.current_time()))
+            used.append((await engine.processor_seconds(name) or 0.0, await sandbox.body.warden.worked() or 0.0, trio.current_time()))
 
     await model.first_request(lambda: adapter_call(harness, sandbox, model, turn), watch)
-    (before, begun), (after, ended) = used
-    return (after - before) / (ended - begun)
+    (before, own_before, begun), (after, own_after, ended) = used
+    share, own = (after - before) / (ended - begun), (own_after - own_before) / (ended - begun)
+    return share, share - min(own, harness.command(context(sandbox, model, turn)).idle_load)
 
 
 def context(sandbox: ContainerSandbox, model: Model, turn: int) -> CallContext:

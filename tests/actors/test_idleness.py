@@ -15,7 +15,7 @@ from trio.testing import MockClock
 from actors.agent import ModelSeen, judge
 from actors.gateway.interfaces import Caller
 from actors.gateway.seats import Seat
-from actors.idleness import clock_over, size
+from actors.idleness import Measured, clock_over, size
 from actors.keeping import processor_seconds
 from actors.ports import Ports
 from actors.process_sandbox import ProcessSandbox
@@ -37,9 +37,14 @@ class Life:
     """An agent whose signs of life are functions of the seconds since its call began."""
 
     def __init__(
-        self, *, output: Callable[[float], int] = lambda at: 0, work: Callable[[float], float | None] = lambda at: 0.0, ends: float = float("inf")
+        self,
+        *,
+        output: Callable[[float], int] = lambda at: 0,
+        work: Callable[[float], float | None] = lambda at: 0.0,
+        own: Callable[[float], float | None] = lambda at: None,
+        ends: float = float("inf"),
     ) -> None:
-        self.output, self.work, self.ends = output, work, ends
+        self.output, self.work, self.own, self.ends = output, work, own, ends
         self.began = trio.current_time()
 
     @property
@@ -49,13 +54,13 @@ class Life:
     async def ended(self) -> None:
         await trio.sleep(self.ends - self.at)
 
-    async def measure(self) -> tuple[int, float | None]:
-        return self.output(self.at), self.work(self.at)
+    async def measure(self) -> Measured:
+        return Measured(self.output(self.at), self.work(self.at), self.own(self.at))
 
-    async def clock(self, *, quiet: Callable[[float], float] | None = None, wall: float = HOUR) -> tuple[str | None, float]:
+    async def clock(self, *, quiet: Callable[[float], float] | None = None, wall: float = HOUR, idle_load: float = 0.0) -> tuple[str | None, float]:
         """Which clock ended it, and after how long."""
         idle = IdleLimits(20 * MINUTE, 30 * MINUTE, None if quiet is None else lambda: quiet(self.at))
-        return await clock_over(self.ended, CallLimits(wall, idle=idle), self.measure), self.at
+        return await clock_over(self.ended, CallLimits(wall, idle=idle), self.measure, idle_load), self.at
 
 
 async def test_an_agent_that_neither_asks_nor_works_is_ended(autojump_clock: MockClock) -> None:
@@ -95,6 +100,35 @@ async def test_nothing_is_measured_while_agent_and_model_talk(autojump_clock: Mo
 async def test_what_is_not_known_counts_as_work(autojump_clock: MockClock) -> None:
     """An engine that does not count processor time must cost nobody a call."""
     assert await Life(work=lambda at: None).clock(quiet=lambda at: at) == ("wall", HOUR)
+
+
+async def test_what_a_cli_uses_while_it_waits_is_no_work(autojump_clock: MockClock) -> None:
+    """Its timers take a twentieth of a processor. Where nobody knows of that, it is work."""
+    waiting = Life(work=lambda at: 0.057 * at, own=lambda at: 0.057 * at)
+    clock, at = await waiting.clock(quiet=lambda at: at, idle_load=0.12)
+    assert clock == "model_idle"
+    assert 20 * MINUTE <= at <= 26 * MINUTE
+    for own, load in ((0.057, 0.0), (None, 0.12)):
+        life = Life(work=lambda at: 0.057 * at, own=lambda at, own=own: None if own is None else own * at)
+        assert await life.clock(quiet=lambda at: at, idle_load=load) == ("wall", HOUR)
+
+
+@pytest.mark.parametrize("own", [0.0, 0.02, 0.057, 0.12, 0.5])
+async def test_a_build_on_a_crowded_host_is_work_whatever_the_cli_itself_uses(autojump_clock: MockClock, own: float) -> None:
+    """Two hundredths of a processor, in processes below the CLI: none of it is ever taken for the CLI's waiting."""
+    life = Life(work=lambda at: (own + 0.02) * at, own=lambda at: own * at)
+    assert await life.clock(quiet=lambda at: at, idle_load=0.12) == ("wall", HOUR)
+
+
+async def test_a_cli_that_uses_more_than_when_it_waits_is_at_work(autojump_clock: MockClock) -> None:
+    life = Life(work=lambda at: 0.14 * at, own=lambda at: 0.14 * at)
+    assert await life.clock(quiet=lambda at: at, idle_load=0.12) == ("wall", HOUR)
+
+
+async def test_a_build_that_pauses_between_two_looks_is_work(autojump_clock: MockClock) -> None:
+    """It works for two seconds in every ten minutes."""
+    life = Life(work=lambda at: 0.057 * at + 2 * (at // (10 * MINUTE)), own=lambda at: 0.057 * at)
+    assert await life.clock(quiet=lambda at: at, idle_load=0.12) == ("wall", HOUR)
 
 
 async def test_work_that_stops_is_noticed(autojump_clock: MockClock) -> None:
@@ -170,11 +204,27 @@ def test_the_work_of_all_that_a_process_started_is_measured() -> None:
     with subprocess.Popen(["bash", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "done\n"
-        assert processor_seconds(process.pid) >= 0.4  # the kernel counts in hundredths, some kernels only where a tick falls
+        everything, alone = processor_seconds(process.pid, process.pid)
+        assert everything - alone >= 0.4  # the kernel counts in hundredths, some kernels only where a tick falls
         process.communicate("\n")
+
+
+BURN = "import time\nwhile True:\n    end = time.process_time() + 0.05\n    while time.process_time() < end: pass\n    time.sleep(0.05)"
+"""Up to half a processor for ever, where there is one."""
+
+
+async def test_a_process_whose_own_load_is_known_hangs(tmp_path: Path) -> None:
+    """As long as nothing that it has started works."""
+    found = {}
+    for name, script, wall in (("itself", 'exec python3 -I -S -c "$0"', 300), ("below", 'python3 -I -S -c "$0" & wait', 12)):
+        command = Command(("bash", "-c", script, BURN), idle_load=1.0)
+        ended = CallLimits(wall, grace=0.2, idle=IdleLimits(6.0, 600, quiet=lambda: 1e9))
+        end = await ProcessSandbox(tmp_path / name, Ports()).call(command, limits=ended, stdout=tmp_path / "out", stderr=tmp_path / "err")
+        found[name] = end.expired
+    assert found == {"itself": "model_idle", "below": "wall"}
 
 
 def test_measures_of_what_is_not_there_are_nothing(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"12345")
     assert size(tmp_path / "out", tmp_path / "out", tmp_path / "nothing") == 5
-    assert processor_seconds(2**22 + 1) == 0
+    assert processor_seconds(2**22 + 1, 2**22 + 1) == (0, 0)

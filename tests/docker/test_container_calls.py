@@ -75,6 +75,25 @@ async def test_a_call_that_does_nothing_is_ended(lab: Lab) -> None:
     assert done.out.startswith("waiting\nwaiting\n")
 
 
+BURN = "import time\nwhile True:\n    end = time.process_time() + 0.05\n    while time.process_time() < end: pass\n    time.sleep(0.05)"
+"""Up to half a processor for ever, where there is one."""
+
+
+@pytest.mark.parametrize(
+    ("script", "wall", "clock"),
+    [('exec python3 -I -S -c "$0"', 300, "model_idle"), ('python3 -I -S -c "$0" & wait', 25, "wall")],
+    ids=["itself", "below"],
+)
+async def test_what_a_cli_itself_uses_while_it_waits_is_no_work(lab: Lab, script: str, wall: float, clock: str) -> None:
+    """What it has started is at work with as much."""
+    limits = CallLimits(wall, grace=0.3, idle=IdleLimits(10.0, 600, quiet=lambda: 1e9))
+    out, err = lab.root / "out", lab.root / "err"
+    async with lab.sandbox() as sandbox:
+        end = await sandbox.call(Command(("bash", "-c", script, BURN), idle_load=1.0), limits=limits, stdout=out, stderr=err)
+
+    assert end.expired == clock
+
+
 async def test_work_is_counted(lab: Lab) -> None:
     """Of what has ended too."""
     async with lab.sandbox() as sandbox:

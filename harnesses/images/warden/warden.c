@@ -15,6 +15,8 @@
  *   listener PORT UID GID                                     listener PID PROGRAM
  *   usage UID GID HERE FOLDER...                              usage BYTES INODES, with files that are open and have no name any more; -1 -1 when who
  *                                                             counted was killed: then ask for counting HERE, in process 1
+ *   worked                                                    worked NANOSECONDS, of processor time, by the command's own process without what it
+ *                                                             has started; -1 when it has ended
  *   fence GATEWAY CLOSED                                      fenced ERRNO: from now on, of its own network this container reaches the gateway alone;
  *                                                             closed: and nothing beyond it
  * and, whenever the last process has ended: empty.
@@ -112,13 +114,22 @@ static void run(char **fields, ssize_t count) {
     had = start(&task, &order) || had;
 }
 
+/* The process's own clock, which is exact; what /proc has is rounded, and includes children. */
+static void tell_worked(void) {
+    struct timespec used;
+    clockid_t clock;
+    bool known = task.pid && !clock_getcpuclockid(task.pid, &clock) && !clock_gettime(clock, &used);
+    say("worked\n%lld", known ? used.tv_sec * 1000000000LL + used.tv_nsec : -1LL);
+}
+
 static void obey(char **fields, ssize_t count) {
-    if (!strcmp(*fields, "hello")) say("hello\n2");
+    if (!strcmp(*fields, "hello")) say("hello\n3");
     if (!strcmp(*fields, "run") && count > 9) run(fields, count);
     if (!strcmp(*fields, "end") && count > 1) begin_end(atol(fields[1]));
     if (!strcmp(*fields, "look") && count > 3) tell_health(fields[1], fields[2], *fields[3] == '1');
     if (!strcmp(*fields, "listener") && count > 3) tell_listener(atoi(fields[1]), atoi(fields[2]), atoi(fields[3]));
     if (!strcmp(*fields, "usage") && count > 3) tell_usage(atoi(fields[1]), atoi(fields[2]), *fields[3] == '1', fields + 4);
+    if (!strcmp(*fields, "worked")) tell_worked();
     if (!strcmp(*fields, "fence") && count > 2) say("fenced\n%d", fence(fields[1], *fields[2] == '1'));
 }
 
