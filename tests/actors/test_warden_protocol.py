@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.warden import NotStarted, Order, Usage, Warden, encoded
+from actors.warden import VERSION, NotStarted, Order, Usage, Warden, encoded
 from stamina.errors import SandboxFault
 
 ORDER = Order(("true",), {"A": "b=c"}, "/", "", "/out", "/err", 10, 5, 6)
@@ -47,9 +47,17 @@ class FakeWire:
         return data
 
 
+@pytest.mark.parametrize(("answer", "seconds"), [("1500000000", 1.5), ("0", 0.0), ("-1", None)])
+async def test_what_the_command_itself_has_worked(nursery: trio.Nursery, answer: str, seconds: float | None) -> None:
+    """Unknown when it has ended."""
+    warden = Warden(FakeWire({"worked": [f"worked\n{answer}"]}))
+    nursery.start_soon(warden.listen)
+    assert await warden.worked() == seconds
+
+
 async def test_a_command_from_start_to_end(nursery: trio.Nursery) -> None:
     """Answers come in pieces; what happens in between is heard too."""
-    wire = FakeWire({"hello": ["hello\n2"], "run": ["started\n7", "exited\n-9"], "end": ["empty", "done\n1\n0\n2"]})
+    wire = FakeWire({"hello": [f"hello\n{VERSION}"], "run": ["started\n7", "exited\n-9"], "end": ["empty", "done\n1\n0\n2"]})
     warden = Warden(wire)
     nursery.start_soon(warden.listen)
 
