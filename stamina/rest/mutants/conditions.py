@@ -30,7 +30,7 @@ from stamina.rest.mutants.edges import no_difference
 from stamina.rest.mutants.flawed import flawed
 from stamina.rest.mutants.mutant import Fault, Faults, Ground, operator
 from stamina.rest.mutants.nulls import never_null
-from stamina.rest.mutants.proofs import NEVER_NULL, NULL_IS_WRONG_STATE, apart, at_most_one, exactly_one, never_empty, never_equal
+from stamina.rest.mutants.proofs import NEVER_NULL, NULL_IS_WRONG_STATE, any_is_all, apart, at_most_one, each_meets, never_empty, never_equal
 from stamina.rest.schema import Action, Entity, Field, State
 from stamina.rest.semantics import Refusal, View, is_met, value_of
 from stamina.rest.testdata import UNIT, step_datetime
@@ -95,7 +95,7 @@ def quantifier_swapped(ground: Ground) -> Faults:
         condition = where[3]
         if isinstance(condition, Quantified):
             other = Quantifier.ALL if condition.quantifier is Quantifier.ANY else Quantifier.ANY
-            why = exactly_one(where[1], where[2])
+            why = any_is_all(where[1], where[2])
             yield _with_condition(ground, where, f"{other} for {condition.quantifier}", attrs.evolve(condition, quantifier=other), why)
 
 
@@ -295,7 +295,7 @@ def first_item_only(ground: Ground) -> Faults:
                 return all(is_met(each, first if each is mine else seen) for each in action.conditions)
 
             build = flawed(_Judging, ground.state, entity.name, action.name, judge)
-            why = at_most_one(action, condition.list_field)
+            why = at_most_one(action, condition.list_field) or each_meets(action, index)
             yield action_fault(entity, action, f"condition {index + 1} looks at one object", build, why)
 
 

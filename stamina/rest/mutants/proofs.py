@@ -60,6 +60,7 @@ ANY_ORDER: Final = "B2: conditions are joined by AND, in any order"
 COMMUTING: Final = "B3: neither of the effects that change places reads or writes what the other writes"
 REDUCED: Final = "B3: they differ in effects alone that are overwritten or find null, and do the same without those"
 ONE_OBJECT: Final = "B2: the other conditions hold only when {} has exactly one object, and then any and all are the same"
+EACH_MEETS: Final = "B2: where the other conditions hold, every object in {} meets this one"
 NULL_IS_WRONG_STATE: Final = "B1: the enum field alone can be null there, and null is a wrong state"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
 
@@ -274,12 +275,35 @@ def at_most_one(action: Action, list_field: str) -> str:
 
 
 def exactly_one(action: Action, index: int) -> str:
-    """Why it does not matter whether condition ``index`` asks for any object of a list or for all."""
+    """Why the list that condition ``index`` asks about holds one object, no more and no less, where the others hold."""
     condition = action.conditions[index]
     rest = attrs.evolve(action, conditions=(*action.conditions[:index], *action.conditions[index + 1 :]))
     if not isinstance(condition, Quantified) or not never_empty(rest, condition.list_field) or not at_most_one(rest, condition.list_field):
         return ""
     return ONE_OBJECT.format(f"this.{condition.list_field}")
+
+
+def each_meets(action: Action, index: int) -> str:
+    """Why it does not matter which objects of a list condition ``index`` looks at, as long as there are any: where the others hold, all of them meet it."""
+    condition = action.conditions[index]
+    if not isinstance(condition, Quantified):
+        return ""
+    rest = attrs.evolve(action, conditions=(*action.conditions[:index], *action.conditions[index + 1 :]))
+    asked = attrs.evolve(condition, quantifier=Quantifier.ALL) in rest.conditions
+    match condition.condition:
+        case NullCheck(operand, is_null):
+            asked |= (OnEach(condition.list_field), operand.field) in (null_places(rest, 0) if is_null else set_places(rest, 0))
+        case _:
+            pass
+    return EACH_MEETS.format(f"this.{condition.list_field}") if asked else ""
+
+
+def any_is_all(action: Action, index: int) -> str:
+    """Why it does not matter whether condition ``index`` asks for any object of a list or for all."""
+    condition = action.conditions[index]
+    rest = attrs.evolve(action, conditions=(*action.conditions[:index], *action.conditions[index + 1 :]))
+    is_there = isinstance(condition, Quantified) and never_empty(rest, condition.list_field)
+    return exactly_one(action, index) or (each_meets(action, index) if is_there else "")
 
 
 def never_equal(action: Action, index: int) -> str:

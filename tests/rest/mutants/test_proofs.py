@@ -30,7 +30,7 @@ from stamina.rest.expressions import (
 )
 from stamina.rest.mutants import nulls, proofs
 from stamina.rest.schema import Action, Entity, EnumType, Field, FloatType, IntegerType, ReferenceListType, ReferenceType
-from stamina.rest.semantics import Store, arithmetic, perform, refusal, view
+from stamina.rest.semantics import Store, View, arithmetic, is_met, perform, refusal, view
 
 ACTION = Action("act", "state", ("on",), "off")
 ENTITY = Entity(
@@ -178,6 +178,36 @@ def test_any_and_all_of_exactly_one_object_are_the_same() -> None:
     for count in (Comparison(Count("all"), Comparator.LE, Literal(1)), Comparison(Count("all"), Comparator.GE, Literal(1))):
         assert proofs.exactly_one(acting(conditions=(count, ITEMS_HAVE_A)), 1) == ""
     assert proofs.exactly_one(acting(conditions=(some, Comparison(Count("all"), Comparator.LE, Literal(1)))), 0) == "", "it asks for the object itself"
+
+
+NOT_SEVEN = Quantified(Quantifier.ALL, "all", Comparison(ITEM_A, Comparator.NE, Literal(7)))
+
+
+@pytest.mark.parametrize(
+    ("others", "meets"),
+    [
+        ((NOT_SEVEN,), True),
+        ((ITEMS_HAVE_A,), True),
+        ((attrs.evolve(NOT_SEVEN, quantifier=Quantifier.ANY),), False),
+        ((Quantified(Quantifier.ALL, "all", Comparison(FieldRef("c", Subject.OTHER), Comparator.NE, Literal(7))),), False),
+        ((), False),
+    ],
+)
+def test_where_others_ask_it_of_every_object_it_does_not_matter_which_is_looked_at(others: tuple[Quantified, ...], *, meets: bool) -> None:
+    any_has_a = attrs.evolve(ITEMS_HAVE_A, quantifier=Quantifier.ANY)
+    action = acting(conditions=(any_has_a, *others))
+    assert bool(proofs.each_meets(action, 0)) is meets
+    agree = True
+    for _, store in outcomes(acting()):
+        seen = view(store["Thing"]["x"], store, ENTITY)  # type: ignore[index]
+        first = View({**seen.this, "all": seen.this["all"][:1]}, seen.store, seen.targets)
+        if all(is_met(each, seen) for each in others):
+            agree &= is_met(any_has_a, seen) is is_met(any_has_a, first)
+    assert agree or not meets
+    assert proofs.any_is_all(action, 0) == "", "of an empty list"
+    there = attrs.evolve(action, conditions=(*action.conditions, Comparison(Count("all"), Comparator.GE, Literal(1))))
+    assert bool(proofs.any_is_all(there, 0)) is meets
+    assert same(there, attrs.evolve(there, conditions=(ITEMS_HAVE_A, *there.conditions[1:]))) or not meets
 
 
 def test_an_effect_keeps_its_force_when_an_earlier_one_fills_what_was_null() -> None:
