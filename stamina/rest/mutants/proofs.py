@@ -61,6 +61,7 @@ COMMUTING: Final = "B3: neither of the effects that change places reads or write
 REDUCED: Final = "B3: they differ in effects alone that are overwritten or find null, and do the same without those"
 ONE_OBJECT: Final = "B2: the other conditions hold only when {} has exactly one object, and then any and all are the same"
 EACH_MEETS: Final = "B2: where the other conditions hold, every object in {} meets this one"
+NOT_ITSELF: Final = "B1, B2: condition {} asks of every object in the list what the acting one cannot meet, so the list never leads back"
 NULL_IS_WRONG_STATE: Final = "B1: the enum field alone can be null there, and null is a wrong state"
 NEVER_NULL: Final = "B2: the conditions hold only when {} is not null"
 
@@ -269,6 +270,19 @@ def at_most_one(action: Action, list_field: str) -> str:
             case Comparison(Count(name), comparator, Literal(int() as value)) if name == list_field:
                 if not any(compare(size, comparator, value) for size in (2, 3, max(value, 2), max(value + 1, 2))):
                     return AT_MOST_ONE.format(number, f"this.{list_field}")
+            case _:
+                pass
+    return ""
+
+
+def never_leads_back(action: Action, list_field: str) -> str:
+    """Why the acting object is not in its own list when the action is taken: it would have to meet a condition that it cannot meet."""
+    values: dict[str, Iterable[object]] = {name: (value,) for name, value in _pinned(action, 0)} | {action.enum_field: action.from_values}
+    for number, each in enumerate(action.conditions, 1):
+        match each:
+            case Quantified(Quantifier.ALL, name, Comparison(FieldRef(field, Subject.OTHER), _, Literal()) | NullCheck(FieldRef(field)) as inner):
+                if name == list_field and field in values and not any(is_met(inner, View({}, {}, {}), {field: value}) for value in values[field]):
+                    return NOT_ITSELF.format(number)
             case _:
                 pass
     return ""

@@ -38,6 +38,7 @@ from stamina.rest.mutants.proofs import (
     effects_cancel,
     finds_nothing,
     never_empty,
+    never_leads_back,
     never_refused,
     only_refused_at_target,
 )
@@ -180,7 +181,8 @@ def self_reference_is_a_copy(ground: Ground) -> Faults:
     for where in each_effect(ground):
         entity, action, index, effect = where
         if not isinstance(effect.scope, OnThis) and target_field(ground, entity, effect)[0] is entity:
-            why = OVERRULED if effect.target == action.enum_field else idle(ground, where) or done_anyway(action, index)
+            back = never_leads_back(action, effect.scope.field) if isinstance(effect.scope, OnEach) else ""
+            why = OVERRULED if effect.target == action.enum_field else idle(ground, where) or done_anyway(action, index) or back
             yield _running(ground, where, "is lost when it leads back", run, why)
 
 

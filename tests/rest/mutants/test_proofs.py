@@ -210,6 +210,29 @@ def test_where_others_ask_it_of_every_object_it_does_not_matter_which_is_looked_
     assert same(there, attrs.evolve(there, conditions=(ITEMS_HAVE_A, *there.conditions[1:]))) or not meets
 
 
+STATE_OF_ITEM = FieldRef("state", Subject.OTHER)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "never"),
+    [
+        ((Quantified(Quantifier.ALL, "all", Comparison(STATE_OF_ITEM, Comparator.EQ, Literal("off"))),), True),
+        ((Quantified(Quantifier.ALL, "all", Comparison(STATE_OF_ITEM, Comparator.NE, Literal("off"))),), False),
+        ((Quantified(Quantifier.ANY, "all", Comparison(STATE_OF_ITEM, Comparator.EQ, Literal("on"))),), False),
+        ((ITEMS_HAVE_A, A_IS_NULL), True),
+        ((ITEMS_HAVE_A, A_IS_SET), False),
+        ((Comparison(FieldRef("a"), Comparator.EQ, Literal(3)), Quantified(Quantifier.ALL, "all", Comparison(ITEM_A, Comparator.GT, Literal(3)))), True),
+        ((Comparison(FieldRef("a"), Comparator.EQ, Literal(3)), Quantified(Quantifier.ALL, "all", Comparison(ITEM_A, Comparator.GE, Literal(3)))), False),
+    ],
+)
+def test_a_list_never_leads_back_where_the_acting_object_cannot_be_what_it_asks_for(conditions: tuple[object, ...], *, never: bool) -> None:
+    action = acting(conditions=conditions)
+    assert bool(proofs.never_leads_back(action, "all")) is never
+    taken = [store["Thing"]["x"] for reason, store in outcomes(action) if reason is None]  # type: ignore[index]
+    assert any("x" in this["all"] for this in taken) is not never
+    assert proofs.never_leads_back(action, "others") == ""
+
+
 def test_an_effect_keeps_its_force_when_an_earlier_one_fills_what_was_null() -> None:
     action = acting(Effect("a", SetTo(2)), Effect("a", IncrementBy(1)), conditions=(A_IS_NULL,))
     assert proofs.effect_without_force(action, 1) == ""
