@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 import structlog
 
 from actors.permits import Compute
 from actors.sandbox import CallLimits, Health, Sandbox
+from harnesses.failures import Failure
 from harnesses.harness import IDLE, CallContext, CallEnd, CallReport, Harness
 from harnesses.trajectory import lines
 from scenario_store.atomic import host_faults
@@ -19,6 +20,12 @@ from stamina.outcome import Cause
 from stamina.turns import CallCompleted, CallExpired, CallFailed
 
 log = structlog.get_logger()
+
+CROWDED: Final = 5.0
+"""Processes that want each processor, from which on a CLI that takes more than a minute to start is the machine's failure: it gets a fifth of what it needs."""
+
+SLOW_START: Final = 60.0
+"""Seconds. What is wrong with a CLI or its configuration shows sooner."""
 
 CallEvent: TypeAlias = CallCompleted | CallExpired | CallFailed
 
@@ -114,7 +121,7 @@ def _tell_once(harness: str, version: str | None, kind: str) -> None:
 def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health, seen: ModelSeen | None = None) -> CallEvent:
     """What a call's end means (contract T4). The order matters: what the agent broke is its own doing, whatever the CLI made of it; a call that was cut off
     by the wall clock did not fail, while one that did nothing any more did; and only then does a failure's cause count. What the gateway saw goes before what
-    the CLI made of it: a call that completed without one answer of its model is none."""
+    the CLI made of it: a call that completed without one answer of its model is none. A CLI that was not up in time on a crowded machine is the host's."""
     at = (context.turn, context.attempt, context.call, end.seconds)
     blamed = report.cause
     if blamed is Cause.PROVIDER and seen is not None and seen.served:
@@ -130,6 +137,8 @@ def judge(context: CallContext, end: CallEnd, report: CallReport, health: Health
         return CallFailed(*at, Cause.HOST, f"{health.full}: {report.detail}", report.session)
     if seen is not None and seen.trouble is not None:
         return CallFailed(*at, Cause.PROVIDER, seen.trouble, report.session)
+    if report.failure is Failure.START and end.seconds >= SLOW_START and health.load >= CROWDED and (seen is None or not seen.served):
+        return CallFailed(*at, Cause.HOST, f"the machine is too busy ({health.load:.0f} processes want each processor): {report.detail}", report.session)
     if report.completed:
         return CallFailed(*at, Cause.HARNESS, "it ended as if it were done, without one answer of its model", report.session)
     memory = f" ({end.oom_kills} processes were killed for memory)" if end.oom_kills else ""

@@ -22,11 +22,11 @@ import trio
 from actors.beneath import write_beneath
 from actors.container import AGENTS_TO_COUNT, HOME, ROOTS_TO_COUNT, SPOOL, WORKSPACE, Account
 from actors.disk import DiskWatch, free_of
-from actors.docker import Engine, State
+from actors.docker import Engine, State, local
 from actors.idleness import Measured, clock_over, size
 from actors.network import Network
 from actors.readiness import answers_http
-from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
+from actors.sandbox import CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits, machine_load
 from actors.serving import FIRST_PAUSE, SCRIPT, longer, no_script, tail, too_early, too_late
 from actors.spool import Spool
 from actors.warden import END_SECONDS, Done, NotStarted, Order, Usage, Warden
@@ -151,7 +151,8 @@ class ContainerSandbox(Sandbox):
         """See :meth:`actors.sandbox.Sandbox.probe`."""
         async with self._explained():
             look = await self.body.warden.look(str(WORKSPACE), str(HOME), writable=self.body.writable)
-        return Health(look.broken or None, look.free_bytes, look.free_inodes, look.processes)
+        load = machine_load() if local(self.body.engine.host) else 0.0
+        return Health(look.broken or None, look.free_bytes, look.free_inodes, look.processes, load)
 
     async def _tidy(self, more: Callable[[], None] = lambda: None) -> None:
         """Nothing runs in the container now. In a thread: an agent may have left a million files. Raises SandboxFault."""

@@ -26,7 +26,7 @@ from actors.keeping import Kept, NotStarted, Task, end_marked, keeping, processo
 from actors.listeners import Listener, listener
 from actors.ports import Ports, is_free
 from actors.readiness import answers_http
-from actors.sandbox import COUNTLESS, CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits
+from actors.sandbox import COUNTLESS, CallLimits, Health, Sandbox, Server, ServerFailed, ServerLimits, machine_load
 from actors.serving import FIRST_PAUSE, SCRIPT, longer, no_script, tail, too_early, too_late
 from harnesses.harness import CallEnd, Command
 from stamina.errors import HostFault, SandboxFault
@@ -118,7 +118,7 @@ class ProcessSandbox(Sandbox):
             raise SandboxFault(f"the sandbox's folder {self.root} is gone")
         disk = os.statvfs(self.root)
         processes = len(descendants(self._busy)) if self._busy is not None else 0
-        return Health(self._broken(), disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else COUNTLESS, processes)
+        return Health(self._broken(), disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else COUNTLESS, processes, machine_load())
 
     def _broken(self) -> str | None:
         for path in (self.workspace, self.home):

@@ -5,6 +5,7 @@ Two implementations: :mod:`actors.process_sandbox` and :mod:`actors.container_sa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path, PurePosixPath
@@ -91,12 +92,14 @@ COUNTLESS: Final = 1 << 62
 
 @attrs.frozen
 class Health:
-    """A look at the sandbox from outside. ``broken`` says what the agent broke, None when it is fine."""
+    """A look at the sandbox from outside. ``broken`` says what the agent broke, None when it is fine; ``load`` is how many processes of its machine want each
+    processor (the mean of the last minute), 0 where nobody knows."""
 
     broken: str | None
     free_bytes: int
     free_inodes: int
     processes: int
+    load: float = 0.0
 
     @property
     def full(self) -> str | None:
@@ -104,6 +107,11 @@ class Health:
         if self.free_bytes < LEAST_BYTES:
             return f"disk full ({self.free_bytes >> 20} MiB free)"
         return f"disk full ({self.free_inodes} inodes free)" if self.free_inodes < LEAST_INODES else None
+
+
+def machine_load() -> float:
+    """How many processes of this machine want each of its processors, in the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 Serving: TypeAlias = AbstractAsyncContextManager[Server | ServerFailed]

@@ -17,6 +17,7 @@ from actors.process_sandbox import ProcessSandbox
 from actors.sandbox import Health
 from actors.scenario import play
 from actors.vetting import check_drift, version_of
+from harnesses.failures import Failure
 from harnesses.harness import CallContext, CallEnd, CallReport, Program
 from harnesses.trajectory import Message
 from scenario_store.folder import LiveFolder
@@ -123,6 +124,29 @@ def test_a_cli_cannot_excuse_itself_with_a_provider_that_answered() -> None:
     health = Health(None, 1 << 40, 1 << 20, 0)
     causes = [judge(context, end, said, health, seen) for seen in (ModelSeen(3), ModelSeen(3, "status 503"), None)]
     assert [event.cause for event in causes if isinstance(event, CallFailed)] == [Cause.HARNESS, Cause.PROVIDER, Cause.PROVIDER]
+
+
+@pytest.mark.parametrize(
+    ("failure", "seconds", "load", "seen", "cause"),
+    [
+        (Failure.START, 121.0, 14.6, ModelSeen(0), Cause.HOST),
+        (Failure.START, 121.0, 1.2, ModelSeen(0), Cause.HARNESS),
+        (Failure.START, 2.0, 14.6, ModelSeen(0), Cause.HARNESS),
+        (Failure.START, 121.0, 14.6, ModelSeen(1), Cause.HARNESS),
+        (Failure.CRASH, 121.0, 14.6, ModelSeen(0), Cause.HARNESS),
+    ],
+    ids=["crowded", "idle machine", "at once", "it was up", "a crash"],
+)
+def test_a_cli_that_is_not_up_in_time_on_a_crowded_machine_is_nobodys_failure(
+    failure: Failure, seconds: float, load: float, seen: ModelSeen, cause: Cause
+) -> None:
+    """Where it has a limit of its own for that: the scenario waits, and no attempt is consumed."""
+    end = CallEnd(2, None, seconds, None, Path(), Path())
+    said = CallReport(False, failure.cause, "not started: no server within 120 s", "s", failure)
+    context = CallContext(0, 0, 0, "p", None, PurePosixPath("/w"), PurePosixPath("/h"))
+    event = judge(context, end, said, Health(None, 1 << 40, 1 << 20, 0, load), seen)
+    assert isinstance(event, CallFailed)
+    assert (event.cause, "15 processes want each processor" in event.detail) == (cause, cause is Cause.HOST)
 
 
 def test_another_version_on_resume_is_refused() -> None:
