@@ -55,7 +55,8 @@ class ScenarioEnded:
 
 @attrs.frozen
 class ScenarioCrashed:
-    """A bug ended a scenario; ``traceback`` is kept beside its journal too."""
+    """A bug ended a scenario; ``traceback`` is kept beside its journal too. Or input that cannot be used did, which has none: a CLI of another version, a
+    damaged journal."""
 
     work: Work
     error: str
@@ -134,7 +135,10 @@ def to_log(event: Event) -> None:
             cause = event.outcome.cause
             log.info("scenario ended", ending=event.outcome.ending.value, cause=cause and cause.value, detail=event.outcome.detail)
         case ScenarioCrashed():
-            log.error("scenario crashed", error=event.error, traceback=event.traceback)
+            if event.traceback:
+                log.error("scenario crashed", error=event.error, traceback=event.traceback)
+            else:
+                log.error("scenario stopped, to be put right", error=event.error)
         case Held():
             log.warning("held", reason=event.reason)
         case RoomAgain():

@@ -69,8 +69,8 @@ def line_of(event: Event) -> str | None:
             detail = f": {outcome.detail}" if outcome.detail else ""
             word = "interrupted" if outcome.ending is Ending.RUNNING else outcome.ending.value
             return f"{name_of(key_of(work))}: {word} with {passed_turns(outcome.turns)}/{outcome.turns_planned + 1} turns passed{cause}{detail}"
-        case ScenarioCrashed(work, error, _):
-            return f"{name_of(key_of(work))}: crashed through a bug: {error}"
+        case ScenarioCrashed(work, error, traceback):
+            return f"{name_of(key_of(work))}: {'crashed through a bug' if traceback else 'stopped, to be put right'}: {error}"
         case Held(reason):
             return f"nothing new is started: {reason}"
         case RoomAgain(seconds):
