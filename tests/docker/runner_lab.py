@@ -21,6 +21,7 @@ from scenario_store.folder import LiveFolder
 from stamina.config.model import SandboxConfig
 from tests.docker.chat_stub import Answer, Body, Model, Stub, serving
 from tests.docker.container_lab import ENGINE, MIB
+from tests.waiting import until_true
 
 DEADLINE: Final = 600.0
 """Seconds; nothing here takes so long on any machine."""
@@ -94,17 +95,15 @@ class Agent:
         number = next(self._numbers)
         out, err = self.folder / f"{number}.out", self.folder / f"{number}.err"
         command = Command((*self.begin, *more), prompt.encode(), self.env)
-        with trio.fail_after(DEADLINE):
-            async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as nursery:
 
-                async def run() -> None:
-                    await self.sandbox.call(command, limits=CallLimits(DEADLINE, grace=0), stdout=out, stderr=err)
-                    raise AssertionError(f"it ended by itself: {err.read_text()}")
+            async def run() -> None:
+                await self.sandbox.call(command, limits=CallLimits(DEADLINE, grace=0), stdout=out, stderr=err)
+                raise AssertionError(f"it ended by itself: {err.read_text()}")
 
-                nursery.start_soon(run)
-                while not os.path.exists(when):  # noqa: ASYNC110, ASYNC240 (nobody tells when a file is made)
-                    await trio.sleep(0.05)
-                nursery.cancel_scope.cancel()
+            nursery.start_soon(run)
+            await until_true(when.exists)
+            nursery.cancel_scope.cancel()
         return out.read_bytes(), err.read_text()
 
     def sent(self, request: int = -1) -> list[tuple[str, str]]:
