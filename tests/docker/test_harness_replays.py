@@ -21,8 +21,9 @@ from stamina.cli.conformance import OUTAGE
 from stamina.turns import BenchmarkFailed, CallCompleted, CallFailed, Event, SuiteRan
 from tests.docker.harness_plays import Plays, each, instead, on_another_day, recorded_otherwise
 
-REPLAYED = ("claude-code", "codex", "opencode")
-"""CLIs that ask the same in two runs. (Gemini CLI does not: it lists its skills in an order that changes from one start to the next.)"""
+REPLAYED = ("claude-code", "codex", "kimi", "kimi-cli", "mini-swe-agent", "opencode", "qwen-code", "vibe")
+"""CLIs that ask the same in two runs. Gemini CLI does not (it lists its skills in an order that changes from one start to the next), nor OpenHands (its
+terminal is a screen, on which pieces of what was typed stay or not)."""
 
 TELLS_THE_DAY = {"opencode", "claude-code"}
 
