@@ -13,7 +13,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -33,7 +33,16 @@ class Traces:
 
 
 def ended(command: Callable[[], object]) -> int:
-    """Run a command to its end, and the exit code that follows."""
+    """Run a command to its end, and the exit code that follows. That nobody reads its messages any more does not change it."""
+    code = _ended(command)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _silence(sys.stderr)
+    return code
+
+
+def _ended(command: Callable[[], object]) -> int:
     try:
         code = command()
         sys.stdout.flush()
@@ -58,11 +67,14 @@ def _nobody_reads(error: BaseException) -> bool:
 
 
 def _silenced() -> int:
-    """Python's own flush at exit must not complain about the reader that has gone."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(nothing, stream.fileno())
+        _silence(stream)
     return NEGATIVE
+
+
+def _silence(stream: TextIO) -> None:
+    """Python's own flush at exit must not complain about a reader that has gone: it would make the exit code 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _failed(error: BaseException) -> int:

@@ -24,7 +24,8 @@ def command(*arguments: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The program is found from any folder."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # as most people have it
+    return {**buffered, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
 
 
 def stamina(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
