@@ -9,7 +9,7 @@ import attrs
 from scenario_store.folder import ScenarioFolder
 from scenario_store.journal import History, read_journal
 from scenario_store.run import Run
-from scenario_store.usage import read_requests
+from scenario_store.usage import lost_requests, read_requests
 from stamina.config.lock import Lock
 from stamina.errors import HostFault, InputError
 from stamina.outcome import Cause, Ending, ScenarioOutcome
@@ -25,8 +25,8 @@ def outcomes_from(run: Run) -> tuple[Played, ...]:
     A scenario whose journal cannot be read (damaged, unreadable, written by another version) is CRASHED with cause HOST and the message as its detail, so that
     it is neither lost nor scored as the agent's, and takes no other scenario with it. Raises InputError when lock.json cannot be read.
     """
-    asked = asked_of(run.lock())
-    return tuple(outcome_of(folder, asked[folder.cell]) for folder in run.scenarios() if folder.cell in asked)
+    asked, played_now = asked_of(run.lock()), run.is_played
+    return tuple(outcome_of(folder, asked[folder.cell], played_now=played_now) for folder in run.scenarios() if folder.cell in asked)
 
 
 def asked_of(lock: Lock) -> Mapping[str, Asked]:
@@ -47,18 +47,21 @@ def planned_of(lock: Lock) -> Mapping[str, int]:
     return {cell.slug: len(lock.seeds) * lock.repeats for cell in lock.cells}
 
 
-def outcome_of(folder: ScenarioFolder, asked: Asked) -> Played:
-    """One scenario that was begun; see :func:`outcomes_from`."""
+def outcome_of(folder: ScenarioFolder, asked: Asked, *, played_now: bool = True) -> Played:
+    """One scenario that was begun; see :func:`outcomes_from`. ``played_now``: requests without an end may still have one."""
     try:
         history: History[Event] = read_journal(folder.journal, Event)
         folder.vouch_for(history.events)
         found = played(asked, history.events, cell=folder.cell, seed=folder.seed, repeat=folder.repeat)
-        return attrs.evolve(found, spending=_spending(folder, asked))
+        return attrs.evolve(found, spending=_spending(folder, asked, played_now=played_now))
     except (InputError, HostFault) as error:
         rules = asked.rules
         lost = ScenarioOutcome(folder.cell, folder.seed, folder.repeat, rules.turns, rules.retries, (), Ending.CRASHED, Cause.HOST, str(error))
         return Played(asked.version, lost)
 
 
-def _spending(folder: ScenarioFolder, asked: Asked) -> Spending | None:
-    return None if asked.model is None else spending(read_requests(folder.path), price_of(asked.model))
+def _spending(folder: ScenarioFolder, asked: Asked, *, played_now: bool) -> Spending | None:
+    if asked.model is None:
+        return None
+    lost = [] if played_now else lost_requests(folder.path)
+    return spending([*read_requests(folder.path), *lost], price_of(asked.model))

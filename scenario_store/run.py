@@ -175,6 +175,18 @@ class Run:
             os.close(descriptor)
 
     @property
+    def is_played(self) -> bool:
+        """Whether a process, this one included, holds the right to play it."""
+        try:
+            with (self.path / "run.pid").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return False
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+
+    @property
     def _scenarios(self) -> Path:
         return self.path / "scenarios"
 

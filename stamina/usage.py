@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -50,6 +50,32 @@ class How(StrEnum):
     """The agent hung up, or was ended."""
     REFUSED = "refused"
     """The gateway did not pass it on: bad token, unknown model, oversized body, budget."""
+
+
+@attrs.frozen
+class Begun:
+    """A request that went to a provider and has not ended: what is known of it from the start. The attributes are those of :class:`ModelRequest`."""
+
+    turn: int
+    attempt: int
+    call: int
+    number: int
+    protocol: str
+    model: str
+    at: float
+    bytes_in: int
+
+    def ended(self, how: How, status: int | None, usage: Usage | None, seconds: float, **more: Any) -> ModelRequest:
+        """With what became of it."""
+        return ModelRequest(**attrs.asdict(self), how=how, status=status, usage=usage, seconds=seconds, **more)
+
+    def lost(self) -> ModelRequest:
+        """As what it is taken for when we were killed before its end: nobody knows what it used."""
+        return self.ended(How.ABANDONED, None, None, 0.0, detail=LOST)
+
+
+LOST: Final = "stamina was killed before it ended"
+"""The detail of such a request."""
 
 
 @attrs.frozen

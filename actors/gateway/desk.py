@@ -15,7 +15,7 @@ from actors.gateway.interfaces import Caller, Recorder, Upstream
 from actors.gateway.redact import Redactor
 from stamina.config.model import ModelConfig, Price
 from stamina.pricing import at_list_price
-from stamina.usage import ModelRequest, Usage
+from stamina.usage import Begun, ModelRequest, Usage
 
 USUAL_OUTPUT: Final = 8192
 """Output tokens that are reckoned with where a request does not say how many it may get."""
@@ -29,6 +29,9 @@ text of many scripts can take fewer, and then a request under way may pass a lim
 
 WHOLE_PATIENCE: Final = 4
 """How many times longer an answer may take that comes as a whole."""
+
+Begin: TypeAlias = Callable[[Caller, Begun], None]
+"""Writes down that a request goes to the provider. Quick; called in the event loop."""
 
 Write: TypeAlias = Callable[[Caller, ModelRequest], None]
 """Writes one request down for good. Quick; called in the event loop."""
@@ -75,6 +78,7 @@ class Desk:
     gate: Gate
     money: Money
     price: Price | None
+    begin: Begin
     write: Write
     recorder: Recorder | None
     redactor: Redactor

@@ -37,7 +37,7 @@ from actors.gateway.replying import HungUp, Reply
 from actors.gateway.requests import SIZES, HttpRequest
 from actors.gateway.seats import Seat
 from actors.gateway.targets import meaningful, target
-from stamina.usage import How, ModelRequest, Usage
+from stamina.usage import Begun, How, Usage
 
 WHOLE_BYTES: Final = 64 * 1024 * 1024
 """The largest answer that is taken whole."""
@@ -81,7 +81,7 @@ class Exchange:
     route: Route
     request: HttpRequest
     reply: Reply
-    number: int = attrs.field(init=False)
+    begun: Begun = attrs.field(init=False)
     end: End = attrs.field(factory=lambda: End(usage=NOTHING))
     tries: int = 0
     refusals: int = 0
@@ -93,15 +93,21 @@ class Exchange:
     recording: Recording | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.number = self.seat.take_number()
+        at, number = self.seat.caller, self.seat.take_number()
+        protocol, model = self.route.protocol.value, self.desk.model.name
+        self.begun = Begun(at.turn, at.attempt, at.call, number, protocol, model, self.desk.clock(), len(self.request.body))
+
+    @property
+    def number(self) -> int:
+        """It counts the scenario's requests."""
+        return self.begun.number
 
     async def run(self) -> None:
         """To its end. Raises HungUp when the agent is gone."""
-        at, caller = self.desk.clock(), self.seat.caller
         try:
             await self._run()
         finally:
-            self._write_down(at, caller.turn, caller.attempt, caller.call)
+            self._write_down()
 
     async def _run(self) -> None:
         try:
@@ -154,6 +160,8 @@ class Exchange:
         self.tries += 1
         self.end = End()
         self.seat.asked(self.number)
+        if self.tries == 1 and self.route.operation is Operation.GENERATE and not self.desk.recorded:
+            self.desk.begin(self.seat.caller, self.begun)
         idle = self.desk.idle(prepared)
         try:
             with trio.move_on_after(idle) as patience:
@@ -353,33 +361,14 @@ class Exchange:
         finally:
             self.held += trio.current_time() - since
 
-    def _write_down(self, at: float, turn: int, attempt: int, call: int) -> None:
-        end, now = attrs.evolve(self.end, detail=self.desk.redactor.text(self.end.detail)[:LONGEST_DETAIL]), trio.current_time()
+    def _write_down(self) -> None:
+        end, seconds = attrs.evolve(self.end, detail=self.desk.redactor.text(self.end.detail)[:LONGEST_DETAIL]), trio.current_time() - self.started
         self.seat.ended(self.number, end.how, end.detail)
         if self.recording is not None:
-            self.recording.ended(ExchangeEnd(end.how, end.usage, end.detail, now - self.started, self.first_byte))
-        self.desk.write(
-            self.seat.caller,
-            ModelRequest(
-                turn,
-                attempt,
-                call,
-                self.number,
-                self.route.protocol.value,
-                self.desk.model.name,
-                end.how,
-                self.reply.status,
-                None if self.lost else end.usage,
-                at,
-                now - self.started,
-                self.held,
-                self.first_byte,
-                self.tries,
-                len(self.request.body),
-                self.reply.sent,
-                end.detail,
-            ),
-        )
+            self.recording.ended(ExchangeEnd(end.how, end.usage, end.detail, seconds, self.first_byte))
+        usage = None if self.lost else end.usage
+        more = {"held": self.held, "first_byte": self.first_byte, "tries": self.tries, "bytes_out": self.reply.sent, "detail": end.detail}
+        self.desk.write(self.seat.caller, self.begun.ended(end.how, self.reply.status, usage, seconds, **more))
 
 
 def _end_of(reader: StreamReader) -> End:

@@ -14,7 +14,7 @@ import trio
 
 from actors.gateway.budget import Ledger
 from actors.gateway.credentials import GEMINI_KEYS, OPENAI_KEY
-from actors.gateway.desk import Desk, Money, Write
+from actors.gateway.desk import Begin, Desk, Money, Write
 from actors.gateway.dialects import Route, guess, model_card, model_list, route
 from actors.gateway.exchange import Exchange
 from actors.gateway.gate import Gate, Tell
@@ -31,7 +31,7 @@ from actors.gateway.targets import token_of
 from stamina.config.model import Budget, ModelConfig, Provider
 from stamina.pricing import price_of
 from stamina.protocols import compatible
-from stamina.usage import ModelRequest
+from stamina.usage import Begun, ModelRequest
 
 log = structlog.get_logger()
 
@@ -61,7 +61,7 @@ def silently(trouble: object) -> None:
     """Nobody is told."""
 
 
-def nowhere(caller: Caller, request: ModelRequest) -> None:
+def nowhere(caller: Caller, request: ModelRequest | Begun) -> None:
     """Nothing is written."""
 
 
@@ -83,6 +83,7 @@ class Options:
         models: by their names in the sweep file.
         budget: its limits.
         upstreams: see :data:`Upstreams`.
+        begin: keeps that a request went to a provider, for when we are killed before its end.
         write: keeps the record of each request.
         tell: hears when a provider goes down and comes back.
         strayed: hears of each request that comes to no model.
@@ -96,6 +97,7 @@ class Options:
     models: Mapping[str, ModelConfig]
     budget: Budget = attrs.field(factory=Budget)
     upstreams: Upstreams = no_other
+    begin: Begin = nowhere
     write: Write = nowhere
     tell: Tell = silently
     strayed: Callable[[Strayed], None] = silently
@@ -161,9 +163,16 @@ class Gateway:
             limits = attrs.evolve(model, requests_per_minute=None, tokens_per_minute=None) if options.recorded else model
             gate = Gate(limits, options.tell)
             self._desks[model.name] = Desk(
-                model, upstream, gate, self.money, price_of(model), self._write, options.recorder, self.redactor, options.clock, options.recorded
+                model, upstream, gate, self.money, price_of(model), self._begin, self._write, options.recorder, self.redactor, options.clock, options.recorded
             )
         return self._desks[model.name]
+
+    def _begin(self, caller: Caller, begun: Begun) -> None:
+        """As with :meth:`_write`."""
+        try:
+            self._options.begin(caller, begun)
+        except Exception:
+            log.exception("that a request was sent cannot be written", cell=caller.cell, seed=caller.seed, turn=caller.turn)
 
     def _write(self, caller: Caller, request: ModelRequest) -> None:
         """What cannot be written is lost, but harms neither the agent nor the money that is kept count of."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from actors.gateway.budget import UNIT
-from actors.gateway.desk import BYTES_PER_TOKEN, Write
+from actors.gateway.desk import BYTES_PER_TOKEN, USUAL_OUTPUT, Begin, Write
 from actors.gateway.gateway import Gateway, Options
 from actors.gateway.interfaces import Caller
 from actors.gateway.recording import recording
@@ -19,11 +19,11 @@ from actors.gateway.seating import Seated, Seating
 from harnesses.harness import ModelAccess
 from scenario_store.folder import ScenarioFolder
 from scenario_store.run import Run
-from scenario_store.usage import append_request, mend, read_requests
+from scenario_store.usage import append_begun, append_request, mend, read_requests, settle
 from stamina.config.model import ModelConfig, Work
 from stamina.pricing import at_list_price, price_of
 from stamina.protocols import Protocol, compatible
-from stamina.usage import ModelRequest, Usage
+from stamina.usage import LOST, Begun, ModelRequest, Usage
 
 
 @attrs.frozen
@@ -87,10 +87,23 @@ def writing(folder_of: Callable[[Caller], Path]) -> Write:
     return write
 
 
+def beginning(folder_of: Callable[[Caller], Path]) -> Begin:
+    """Writes into its scenario's folder that a request went to a provider."""
+
+    def begin(caller: Caller, begun: Begun) -> None:
+        append_begun(folder_of(caller), begun)
+
+    return begin
+
+
 def restore_spending(gate: Gateway, run: Run, models: Iterable[ModelConfig]) -> None:
-    """Count what earlier runs of a sweep have spent, so that its limits bind all runs together. Raises InputError for a record that cannot be read."""
+    """Count what earlier runs of a sweep have spent, so that its limits bind all runs together; first settle what was under way when one was killed.
+
+    Raises InputError for a record that cannot be read.
+    """
     prices = {model.name: price_of(model) for model in models}
     for folder in run.scenarios():
+        settle(folder.path)
         for request in read_requests(folder.path):
             price = prices.get(request.model)
             if price is not None:
@@ -99,5 +112,6 @@ def restore_spending(gate: Gateway, run: Run, models: Iterable[ModelConfig]) -> 
 
 
 def _usage(request: ModelRequest) -> Usage:
-    """What is known, else what the bytes suggest: money that may have been spent is not given out again."""
-    return request.usage or Usage(request.bytes_in // BYTES_PER_TOKEN, request.bytes_out // BYTES_PER_TOKEN)
+    """What is known, else what the bytes suggest: money that may have been spent is not given out again. Of what was lost with us nobody saw an answer."""
+    output = USUAL_OUTPUT if request.detail == LOST else request.bytes_out // BYTES_PER_TOKEN
+    return request.usage or Usage(request.bytes_in // BYTES_PER_TOKEN, output)

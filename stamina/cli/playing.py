@@ -15,7 +15,7 @@ import trio
 from actors.containers import NOT_BEGUN
 from actors.gateway.gate import Trouble
 from actors.gateway.gateway import Options, gateway, secrets_of
-from actors.gateway.joining import Wire, restore_spending, seating, writing
+from actors.gateway.joining import Wire, beginning, restore_spending, seating, writing
 from actors.gateway.redact import Redactor
 from actors.gateway.scripted import ledger_in, scripted
 from actors.gateway.seating import Seating, unseated
@@ -83,6 +83,7 @@ async def _play_at(run: Run, plan: Plan, observe: Observer, where: Place, wire: 
         models,
         plan.sweep.budget,
         upstreams=scripted(ledger_in(wire.folder)),
+        begin=beginning(wire.folder),
         write=writing(wire.folder),
         tell=partial(_tell_trouble, observe),
     )

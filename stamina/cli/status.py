@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections import Counter
 from collections.abc import Iterator
 
@@ -53,24 +52,12 @@ def status(run: str, *, cell: str | None, as_json: bool) -> None:
     """Show where each scenario of a run is: turn, attempt, cause."""
     found = find_run(run)
     rows = [row for row in _rows(found) if cell is None or cell in row.cell]
-    played = is_played(found)
+    played = found.is_played
     if as_json:
         print_json({"run": str(found.path), "playing": played, "scenarios": [attrs.asdict(row) for row in rows]})
         return
     click.echo(f"{found.path}: {'being played' if played else 'not being played'}; {_counted(rows)}")
     click.echo(columns(("cell", "seed", "repeat", "state", "turn", "attempt", "passed", "cause", "detail"), [_words(row) for row in rows]))
-
-
-def is_played(run: Run) -> bool:
-    """Whether a process holds the right to play this run."""
-    try:
-        with (run.path / "run.pid").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
 
 
 def _rows(run: Run) -> Iterator[Row]:

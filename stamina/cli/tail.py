@@ -14,7 +14,6 @@ import click
 from scenario_store.run import Run
 from stamina.cli.console import safe
 from stamina.cli.runs import find_run, run_argument
-from stamina.cli.status import is_played
 from stamina.errors import InputError
 from stamina.words import counted
 
@@ -60,7 +59,7 @@ def tail(run: str, *, follow: bool, scenario: str | None, level: str, lines: int
     for line in shown if lines is None else shown[len(shown) - min(lines, len(shown)) :]:
         _show(line, as_json=as_json)
     while follow:
-        last = not is_played(found)  # asked before reading: what was written until then is read
+        last = not found.is_played  # asked before reading: what was written until then is read
         for line in reader.more():
             if wanted.passes(record_of(line)):
                 _show(line, as_json=as_json)

@@ -7,9 +7,10 @@ import subprocess
 import threading
 from pathlib import Path
 
+from scenario_store.outcomes import outcomes_from
 from scenario_store.recording import Recording
 from scenario_store.run import Run
-from scenario_store.usage import read_requests
+from scenario_store.usage import ASKED, lost_requests, read_requests
 from stamina.usage import How
 from tests.cli.model_lab import SWEEP, Asked, Reply, install, provider, works
 from tests.cli.test_processes import ROOT, command
@@ -17,7 +18,7 @@ from tests.waiting import SECONDS, until
 
 
 def test_tokens_are_counted_once_and_the_recording_is_whole_up_to_there(tmp_path: Path) -> None:
-    """The third request is in the middle of its stream at the kill; it is in no table, and the next run counts on behind it."""
+    """The third request is in the middle of its stream at the kill: it counts as one whose usage nobody knows, and the next run counts on behind it."""
     site, streaming, free = install(tmp_path), threading.Event(), threading.Event()
 
     def answer(asked: Asked) -> Reply:
@@ -36,6 +37,9 @@ def test_tokens_are_counted_once_and_the_recording_is_whole_up_to_there(tmp_path
             process.kill()
         free.set()
         before = list(read_requests(folder.path))
+        [row] = outcomes_from(Run.open(tmp_path / "runs/lab"))
+        assert row.spending is not None
+        assert (row.spending.requests, row.spending.measured) == (3, 2)
         with (folder.path / "wire.bin").open("ab") as file:
             file.write(b"WIRE\x02\xff\xff")  # a write that the kill cut short
         done = subprocess.run(command("resume", "runs/lab"), cwd=tmp_path, env=env, capture_output=True, timeout=2 * SECONDS, check=False)
@@ -46,10 +50,13 @@ def test_tokens_are_counted_once_and_the_recording_is_whole_up_to_there(tmp_path
     assert [request.number for request in before] == [0, 1]
     numbers = [request.number for request in after]
     assert numbers == sorted(set(numbers))
-    assert {request.how for request in after} == {How.ANSWERED}
-    assert len(after) == len(asked) - 1
+    assert [(request.how, request.usage is None) for request in after] == [(How.ANSWERED, False)] * 2 + [(How.ABANDONED, True)] + [(How.ANSWERED, False)] * (
+        len(after) - 3
+    )
+    assert len(after) == len(asked)
+    assert not (folder.path / ASKED).exists() or not lost_requests(folder.path)
     recording = Recording.read(folder.path)
     assert recording.torn == 0
     ends = [recording.answer(exchange).end for exchange in recording.exchanges]
-    assert sum(end is not None for end in ends) == len(after)
+    assert sum(end is not None for end in ends) == len(after) - 1
     assert sum(end is None for end in ends) <= 1

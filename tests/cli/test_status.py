@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from stamina.cli.runs import find_run
-from stamina.cli.status import is_played, status
+from stamina.cli.status import status
 from stamina.errors import InputError
 from tests.cli.cli_samples import lost_machinery, sample_run, write
 
@@ -68,8 +68,8 @@ def test_knows_whether_a_run_is_being_played(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "run")
 
     with run.playing():
-        assert is_played(run)
-    assert not is_played(run)
+        assert run.is_played
+    assert not run.is_played
 
 
 def test_finds_a_run_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

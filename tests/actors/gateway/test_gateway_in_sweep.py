@@ -12,17 +12,18 @@ import pytest
 import trio
 
 from actors.agent import ModelSeen, judge
+from actors.gateway.desk import USUAL_OUTPUT
 from actors.gateway.gateway import Options, gateway
 from actors.gateway.joining import restore_spending, seating, writing
 from actors.sandbox import CallLimits, Health
 from actors.scenario import open_end
 from harnesses.harness import CallContext, CallEnd, CallReport
-from scenario_store.usage import NAME, append_request, mend, read_requests
+from scenario_store.usage import ASKED, NAME, append_begun, append_request, lost_requests, mend, read_requests, settle
 from stamina.config.model import AgentConfig, Budget, Cell, ModelConfig, Provider, Settings, Work
 from stamina.errors import InputError
 from stamina.outcome import Cause
 from stamina.turns import CallCompleted, CallExpired, CallFailed
-from stamina.usage import How, ModelRequest, Usage
+from stamina.usage import Begun, How, ModelRequest, Usage
 from tests.actors.fakes import folder_of
 from tests.actors.gateway.stub import ENVIRONMENT, PRICE, Stub, whole
 
@@ -80,6 +81,37 @@ def test_records_survive_a_torn_end(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(b"nonsense\n" + json.dumps({}).encode() + b"\n")
     with pytest.raises(InputError, match="line 1"):
         list(read_requests(tmp_path))
+
+
+def test_what_was_under_way_at_a_kill_is_settled_once(tmp_path: Path) -> None:
+    """With unknown usage, behind what ended; twice is once; a run without such a file is as it was."""
+    begun = [Begun(1, 0, 0, number, "chat", "m", 5.0, 400) for number in range(3)]
+    for each in begun:
+        append_begun(tmp_path, each)
+    append_request(tmp_path, begun[1].ended(How.ANSWERED, 200, Usage(10, 5), 1.0))
+    with (tmp_path / ASKED).open("ab") as file:
+        file.write(b'{"turn":')
+    assert [request.number for request in lost_requests(tmp_path)] == [0, 2]
+    for _ in range(2):
+        settle(tmp_path)
+        assert [(request.number, request.usage) for request in read_requests(tmp_path)] == [(1, Usage(10, 5)), (0, None), (2, None)]
+        assert not (tmp_path / ASKED).exists()
+
+
+async def test_what_may_have_been_spent_at_a_kill_is_not_given_out_again(tmp_path: Path) -> None:
+    """The request's bytes, and an answer of the usual length."""
+    model = ModelConfig("m", Provider.OPENAI, "real", 9000, "http://127.0.0.1:9/v1", price=PRICE)
+    work = Work(Cell("toy", AgentConfig("toy", model="m"), model, Settings()), 1, 0)
+    folder = folder_of(work, tmp_path)
+    append_begun(folder.path, Begun(0, 0, 0, 0, "chat", "m", 5.0, 400))
+
+    class OneRun:
+        def scenarios(self) -> tuple[object, ...]:
+            return (folder,)
+
+    async with gateway(Options({"m": model}, Budget(sweep_usd=1), environment=ENVIRONMENT)) as gate:
+        restore_spending(gate, OneRun(), [model])  # type: ignore[arg-type]
+        assert gate.money.ledger.spent() == 100 * 1_000_000 + USUAL_OUTPUT * 2_000_000
 
 
 CONTEXT = CallContext(0, 0, 0, "p", None, *(Path("/w"), Path("/h")))  # type: ignore[arg-type]
