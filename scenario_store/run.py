@@ -19,6 +19,7 @@ import contextlib
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -30,13 +31,16 @@ from cattrs.preconf.json import make_converter
 from scenario_store.atomic import host_faults, sync_folder, write_all, write_atomic
 from scenario_store.folder import ScenarioFolder, check_cell
 from stamina.config.lock import Lock
-from stamina.errors import HostFault, InputError
+from stamina.errors import InputError
 
 FORMAT: Final = 1
 """Version of the folder's layout and of lock.json; another one is refused."""
 
 _UNFINISHED: Final = frozenset({"sweep.toml", "run.pid"})
 """All that a creation that was cut short can leave, beside temporary files."""
+
+GLANCE: Final = 1.0
+"""Seconds in which somebody who only looks whether a run is played has done so."""
 
 
 @attrs.frozen
@@ -229,11 +233,22 @@ def _left_over(entry: Path) -> bool:
 
 
 def _lock_or_refuse(descriptor: int, path: Path) -> None:
-    try:
-        with host_faults("lock", path):
+    with host_faults("lock", path):
+        if _locked(descriptor):
+            return
+    pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+    raise InputError(f"{path} is being played by another process (pid {pid}). Watch it with `stamina status {path}`, or stop it first")
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock is ours now. Who only looks whether a run is played (:attr:`Run.is_played`) has it for a moment, and must refuse nobody."""
+    deadline = time.monotonic() + GLANCE
+    while True:
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except HostFault as fault:
-        if not isinstance(fault.__cause__, BlockingIOError):
-            raise
-        pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
-        raise InputError(f"{path} is being played by another process (pid {pid}). Watch it with `stamina status {path}`, or stop it first") from None
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.02)
+        else:
+            return True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import attrs
@@ -106,6 +108,19 @@ def test_a_second_orchestrator_is_refused_until_the_first_is_gone(run: Run) -> N
         child.kill()
     with run.playing():
         assert (run.path / "run.pid").read_text() == f"{os.getpid()}\n"
+
+
+def test_who_only_looks_whether_a_run_is_played_keeps_nobody_from_playing_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`status` has the lock for a moment, and a run that begins in it goes on when the moment is over."""
+    with run.playing():
+        assert run.is_played
+    looking = os.open(run.path / "run.pid", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+    with run.playing():
+        assert run.is_played
+    os.close(looking)
+    assert not run.is_played
 
 
 def test_attempt_folders_are_never_used_again(run: Run) -> None:
