@@ -11,8 +11,9 @@ from actors.tester import TesterLimits, run_suite, time_suite
 from stamina.exchange import Answer, Request, Response
 from stamina.suite import Case, Step, Suite
 from tests.hostile.servers import GOOD, HONEST, Peer, always, answer, closed_port, serving
+from tests.waiting import SECONDS
 
-LIMITS: Final = TesterLimits(answer_seconds=30)
+LIMITS: Final = TesterLimits(answer_seconds=SECONDS)
 
 
 @attrs.frozen

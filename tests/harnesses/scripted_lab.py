@@ -20,6 +20,7 @@ from stamina.rest.domain import RestDomain
 from stamina.suite import Verdict
 from tests.harnesses.agent_lab import serving_files
 from tests.harnesses.mini_cli import Failed, MiniCli
+from tests.waiting import SECONDS
 
 NAMES = ("server.py", "api.json", "run_server.sh")
 
@@ -90,4 +91,4 @@ async def judged(workspace: Path, scenario: Scenario, turn: int) -> Verdict:
     """The suite of a turn, on the server in a workspace; it runs in this process."""
     files = {name: (workspace / name).read_text() for name in NAMES}
     with serving_files(files) as client:
-        return await run_suite(scenario.suite(turn), ("127.0.0.1", client.port), TesterLimits())
+        return await run_suite(scenario.suite(turn), ("127.0.0.1", client.port), TesterLimits(answer_seconds=SECONDS))

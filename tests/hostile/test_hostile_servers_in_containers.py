@@ -11,6 +11,7 @@ import trio
 from actors.sandbox import Server, ServerLimits
 from tests.docker.container_lab import MIB, SMALL, Lab
 from tests.hostile.test_hostile_servers import EXPECTED, HUNG, LIMITS, PATIENT, play
+from tests.waiting import SECONDS
 
 pytestmark = pytest.mark.docker
 
@@ -32,7 +33,7 @@ async def test_each_server_has_its_outcome_in_a_container_too(host: str, tmp_pat
     limit = trio.CapacityLimiter(4)
     async with lab.sandbox(CONFIG) as sandbox:
         (sandbox.workspace / "run_server.sh").write_text(SCRIPT)
-        async with sandbox.serve(limits=ServerLimits(60), log=tmp_path / "server.log") as server:
+        async with sandbox.serve(limits=ServerLimits(SECONDS), log=tmp_path / "server.log") as server:
             assert isinstance(server, Server), server
             ports = json.loads((sandbox.workspace / "ports.json").read_text())
             async with trio.open_nursery() as nursery:

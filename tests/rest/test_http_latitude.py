@@ -12,6 +12,7 @@ from stamina.draw import Draw
 from stamina.exchange import NO_BODY, RawBody, Request, Response
 from stamina.rest.domain import RestDomain
 from stamina.rest.permissive import Permissive
+from tests.waiting import SECONDS
 
 SCENARIO = RestDomain().scenario(ScenarioOptions(seed=11))
 
@@ -84,7 +85,7 @@ async def test_no_suite_fails_a_server_for_its_http(framing: Framing) -> None:
     async with trio.open_nursery() as nursery:
         (listener,) = await nursery.start(partial(trio.serve_tcp, serve, 0, host="127.0.0.1"))
         port = listener.socket.getsockname()[1]
-        verdict = await run_suite(suite, ("127.0.0.1", port), TesterLimits())
+        verdict = await run_suite(suite, ("127.0.0.1", port), TesterLimits(answer_seconds=SECONDS))
         nursery.cancel_scope.cancel()
     assert [result.failure for result in verdict.results if result.failure] == []
     assert verdict.ok

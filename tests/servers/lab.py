@@ -18,6 +18,7 @@ from stamina.rest.canonical import dumps
 from stamina.rest.domain import RestDomain, RestScenario
 from stamina.suite import CaseStatus, Suite
 from tests.servers.states import Api
+from tests.waiting import SECONDS
 
 PORTS = Ports()
 
@@ -53,10 +54,10 @@ async def failures(root: Path, suite: Suite) -> list[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # One build cache for all: newer versions of Go compile their own library into it.
     sandbox = ProcessSandbox(root, PORTS, env={"PATH": path, "GOCACHE": str(root.parent / "go-cache")})
-    async with sandbox.serve(limits=ServerLimits(start=180.0), log=root / "server.log") as server:
+    async with sandbox.serve(limits=ServerLimits(start=5 * SECONDS), log=root / "server.log") as server:
         if not isinstance(server, Server):
             return [f"{server.reason}: {server.log}"]
-        verdict = await run_suite(suite, (server.host, server.port), TesterLimits())
+        verdict = await run_suite(suite, (server.host, server.port), TesterLimits(answer_seconds=SECONDS))
     assert verdict.total == len(suite.cases) > 0
     return [
         f"{result.case.name}: {result.failure.request} ► {result.failure.message}" if result.failure else f"{result.case.name}: {result.reason}"
