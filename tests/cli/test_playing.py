@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -138,15 +137,6 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (code, cell["average_turns_passed"]) == (0, {"0": 2.0, "1": 2.0})
 
 
-@pytest.fixture
-def _hangup_minded() -> Iterator[None]:
-    """Also where the tests themselves run under nohup, which processes inherit."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.usefixtures("_hangup_minded")
 def test_a_terminal_that_closes_ends_a_run_in_order(tmp_path: Path) -> None:
     """As Ctrl-C does, though nothing can be shown any more."""
     terminal, end = os.openpty()
