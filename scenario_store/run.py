@@ -185,10 +185,10 @@ class Run:
             with (self.path / "run.pid").open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 return False
-        except FileNotFoundError:
-            return False
         except BlockingIOError:
             return True
+        except OSError:  # there is no such file, or a file system without locks: nobody can be playing there
+            return False
 
     @property
     def _scenarios(self) -> Path:
