@@ -15,6 +15,9 @@ from harnesses.reading import Reading, Steps
 from harnesses.trajectory import Compaction, Message, Note, Retry, Role, Step, ToolCall, ToolResult
 from stamina.protocols import Protocol
 
+IDLE_LOAD: Final = 0.05
+"""Several times what was measured of it while it waits: that is near what counts as work, and a slower machine needs more (docs/harnesses.md)."""
+
 _MODELS: Final = (
     "ANTHROPIC_MODEL",
     "ANTHROPIC_SMALL_FAST_MODEL",
@@ -114,7 +117,7 @@ class ClaudeCode(CliHarness):
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
         }
-        return Command(("claude", "-p", *named, *session, *self.agent.args), plain(context.prompt).encode(), env)
+        return Command(("claude", "-p", *named, *session, *self.agent.args), plain(context.prompt).encode(), env, idle_load=IDLE_LOAD)
 
     def reading(self, context: CallContext) -> ClaudeCodeReading:
         """See :class:`CliHarness`."""

@@ -26,6 +26,9 @@ ASSUMED_WINDOW: Final = 1_048_576
 COMPACT_AT: Final = 0.5
 """Its own share of the window at which it compacts."""
 
+IDLE_LOAD: Final = 0.05
+"""Several times what was measured of it while it waits: that is near what counts as work, and a slower machine needs more (docs/harnesses.md)."""
+
 _BAD_SESSION: Final = 42
 _BAD_SETTINGS: Final = (41, 52, 55)
 _LIMIT: Final = 53
@@ -113,7 +116,7 @@ class GeminiCli(CliHarness):
         named = ("-m", model.model, "--approval-mode", "yolo", "--skip-trust", "-o", "stream-json")
         env = {"GEMINI_API_KEY": model.token, "GOOGLE_GEMINI_BASE_URL": model.base_url, "GEMINI_CLI_NO_RELAUNCH": "true"}
         settings = {SETTINGS: json.dumps(_settings(model), indent=1).encode()}
-        return Command(("gemini", *named, *session, *self.agent.args), plain(context.prompt).encode(), env, settings)
+        return Command(("gemini", *named, *session, *self.agent.args), plain(context.prompt).encode(), env, settings, IDLE_LOAD)
 
     def reading(self, context: CallContext) -> GeminiReading:
         """See :class:`CliHarness`."""

@@ -22,6 +22,9 @@ from stamina.protocols import Protocol
 CONFIG: Final = PurePosixPath(".vibe/config.toml")
 KEY: Final = "GATEWAY_TOKEN"
 
+IDLE_LOAD: Final = 0.05
+"""Several times what was measured of it while it waits: that is near what counts as work, and a slower machine needs more (docs/harnesses.md)."""
+
 _STYLES: Final = {Protocol.CHAT: ("openai", "/v1"), Protocol.MESSAGES: ("anthropic", ""), Protocol.RESPONSES: ("openai-responses", "/v1")}
 
 UNTOLD: Final = (
@@ -111,7 +114,7 @@ class Vibe(CliHarness):
         named = ("-p", "--auto-approve", "--trust", "--output", "streaming")
         env = {KEY: model.token, "VIBE_TEST_DISABLE_KEYRING": "1"}
         files = {CONFIG: self._config(model).encode()}
-        return Command(("vibe", *named, *session, *self.agent.args), plain(context.prompt).encode(), env, files)
+        return Command(("vibe", *named, *session, *self.agent.args), plain(context.prompt).encode(), env, files, IDLE_LOAD)
 
     def reading(self, context: CallContext) -> VibeReading:
         """See :class:`CliHarness`."""
