@@ -65,13 +65,13 @@ class Begun:
     at: float
     bytes_in: int
 
-    def ended(self, how: How, status: int | None, usage: Usage | None, seconds: float, **more: Any) -> ModelRequest:
+    def ended(self, how: How, status: int | None, usage: Usage | None, seconds: float) -> ModelRequest:
         """With what became of it."""
-        return ModelRequest(**attrs.asdict(self), how=how, status=status, usage=usage, seconds=seconds, **more)
+        return ModelRequest(**attrs.asdict(self), how=how, status=status, usage=usage, seconds=seconds)
 
     def lost(self) -> ModelRequest:
         """As what it is taken for when we were killed before its end: nobody knows what it used."""
-        return self.ended(How.ABANDONED, None, None, 0.0, detail=LOST)
+        return attrs.evolve(self.ended(How.ABANDONED, None, None, 0.0), detail=LOST)
 
 
 LOST: Final = "stamina was killed before it ended"

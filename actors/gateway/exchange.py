@@ -367,8 +367,15 @@ class Exchange:
         if self.recording is not None:
             self.recording.ended(ExchangeEnd(end.how, end.usage, end.detail, seconds, self.first_byte))
         usage = None if self.lost else end.usage
-        more = {"held": self.held, "first_byte": self.first_byte, "tries": self.tries, "bytes_out": self.reply.sent, "detail": end.detail}
-        self.desk.write(self.seat.caller, self.begun.ended(end.how, self.reply.status, usage, seconds, **more))
+        ended = attrs.evolve(
+            self.begun.ended(end.how, self.reply.status, usage, seconds),
+            held=self.held,
+            first_byte=self.first_byte,
+            tries=self.tries,
+            bytes_out=self.reply.sent,
+            detail=end.detail,
+        )
+        self.desk.write(self.seat.caller, ended)
 
 
 def _end_of(reader: StreamReader) -> End:

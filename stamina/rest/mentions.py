@@ -68,14 +68,18 @@ def mentioned_by_condition(entity: Entity, condition: Condition) -> tuple[FieldN
 def compared_fields(condition: Condition) -> Iterator[str]:
     """The fields whose own values a condition compares or asks for null, in reading order; none for one about a list."""
     sides = (condition.left, condition.right) if isinstance(condition, Comparison) else (condition.operand,) if isinstance(condition, NullCheck) else ()
-    for side in sides:
-        match side:
-            case FieldRef(field):
-                yield field
-            case Arithmetic(left, _, right):
-                yield from (left.field, right.field)
-            case _:
-                pass
+    return (ref.field for side in sides for ref in fields_in(side))
+
+
+def fields_in(operand: Operand | Literal) -> tuple[FieldRef, ...]:
+    """The fields whose values an operand reads, in reading order; none for a constant, and none for what it reads of a list."""
+    match operand:
+        case FieldRef():
+            return (operand,)
+        case Arithmetic(left, _, right):
+            return left, right
+        case _:
+            return ()
 
 
 def mentioned_by_effect(entity: Entity, effect: Effect) -> tuple[FieldName, ...]:

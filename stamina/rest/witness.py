@@ -21,7 +21,8 @@ from stamina.exchange import Json
 from stamina.rest.backtracking import Budget, Constraint, Variable, solve
 from stamina.rest.candidates import fits
 from stamina.rest.demands import Demands, alone, conditions_met, effects_shown, impossible, patterns
-from stamina.rest.expressions import Comparison, Compute, Condition, Count, FieldRef, Literal, Operand, Quantified, Subject, Sum
+from stamina.rest.expressions import Comparison, Compute, Condition, Count, Quantified, Subject, Sum
+from stamina.rest.mentions import compared_fields
 from stamina.rest.questions import Question, Stage, Wish, ask
 from stamina.rest.scenes import MAIN, Domains, Scene, shapes
 from stamina.rest.schema import Action, Entity, ReferenceListType, ReferenceType, State
@@ -134,7 +135,7 @@ def telling(state: State, entity: Entity, action: Action, index: int, wrong: Con
 
 def _orders(condition: Condition) -> list[str | None]:
     """Which field to solve for last: the search's own choice, then each field of a comparison of several."""
-    names = _operand_fields(condition) if isinstance(condition, Comparison) else []
+    names = list(dict.fromkeys(compared_fields(condition))) if isinstance(condition, Comparison) else []
     return [None, *names] if len(names) > 1 else [None]
 
 
@@ -144,7 +145,7 @@ def null_operand(state: State, entity: Entity, action: Action, index: int) -> tu
     if not isinstance(condition, Comparison):
         return ()
     fields = {field.name: field for field in entity.fields}
-    names = [name for name in _operand_fields(condition) if name in fields and may_be_null(fields[name])]
+    names = [name for name in dict.fromkeys(compared_fields(condition)) if name in fields and may_be_null(fields[name])]
     return _all_found(ask(state, entity, action, Wish(unmet=index, nulls=(name,))) for name in names)
 
 
@@ -183,12 +184,6 @@ def exercisable(state: State, entity: Entity, action: Action) -> InvalidState | 
 
 def _all_found(questions: Iterator[Question]) -> tuple[World, ...]:
     return tuple(world for world in map(_find, questions) if world is not None)
-
-
-def _operand_fields(condition: Comparison) -> list[str]:
-    operands: list[Operand | Literal] = [condition.left, condition.right]
-    refs = [ref for each in operands for ref in (each, getattr(each, "left", None), getattr(each, "right", None)) if isinstance(ref, FieldRef)]
-    return list(dict.fromkeys(ref.field for ref in refs))
 
 
 def _list_of(condition: Condition) -> str | None:

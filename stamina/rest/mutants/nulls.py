@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from stamina.rest.expressions import (
-    Arithmetic,
     Comparison,
     Compute,
     Condition,
     Effect,
-    FieldRef,
     IncrementBy,
     Literal,
     NullCheck,
@@ -24,6 +22,7 @@ from stamina.rest.expressions import (
     SetTo,
     Subject,
 )
+from stamina.rest.mentions import fields_in
 from stamina.rest.schema import Action
 
 Place: TypeAlias = tuple[Scope, str]
@@ -83,14 +82,7 @@ def as_words(place: Place) -> str:
 
 def own_fields(operand: Operand | Literal) -> Iterator[str]:
     """The acting object's fields that an operand reads itself."""
-    match operand:
-        case FieldRef(field, Subject.THIS):
-            yield field
-        case Arithmetic(left, _, right):
-            yield from own_fields(left)
-            yield from own_fields(right)
-        case _:
-            return
+    return (ref.field for ref in fields_in(operand) if ref.subject is Subject.THIS)
 
 
 def _checked(condition: Condition, *, null: bool) -> Iterator[Place]:
@@ -110,18 +102,6 @@ def _compared(condition: Condition) -> Iterator[Place]:
         case Comparison(left, _, right):
             yield from ((_THIS, name) for side in (left, right) for name in own_fields(side))
         case Quantified(Quantifier.ALL, name, Comparison(left, _, right)):
-            yield from ((OnEach(name), field) for side in (left, right) for field in _item_fields(side))
-        case _:
-            return
-
-
-def _item_fields(operand: Operand | Literal) -> Iterator[str]:
-    """The fields of an object in a list that an operand reads."""
-    match operand:
-        case FieldRef(field, Subject.OTHER):
-            yield field
-        case Arithmetic(left, _, right):
-            yield from _item_fields(left)
-            yield from _item_fields(right)
+            yield from ((OnEach(name), ref.field) for side in (left, right) for ref in fields_in(side) if ref.subject is Subject.OTHER)
         case _:
             return
